@@ -1,0 +1,2 @@
+// Package admission decides which elements of an entity count, by the verified current role of whoever wrote them.
+package admission
