@@ -1,0 +1,25 @@
+package query
+
+import "time"
+
+// Expr lets the tests build bound trees that no query text gives, such as empty conjunctions and unnormalised negations.
+type Expr = expr
+
+func AndOf(xs ...Expr) Expr { return &andExpr{terms: xs} }
+func OrOf(xs ...Expr) Expr  { return &orExpr{terms: xs} }
+func NotOf(x Expr) Expr     { return &notExpr{x: x} }
+
+func Quant(no bool, f *Field, where Expr, self string) Expr {
+	return &quantExpr{no: no, field: f, where: where, self: self}
+}
+
+func Cond(f *Field, op Op, neg bool, vals ...Operand) Expr {
+	return &testExpr{field: f, op: op, neg: neg, vals: vals}
+}
+
+type Operand = operand
+
+func Lit(v Value) Operand              { return operand{lit: v} }
+func NowPlus(d time.Duration) Operand  { return operand{now: true, offset: d} }
+func FieldOperand(id FieldID) Operand  { return operand{field: id} }
+func BoundOf(k Kind, root Expr) *Bound { return &Bound{kind: k, root: root} }
