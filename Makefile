@@ -1,0 +1,40 @@
+# Everything a person or CI runs. `make demo` and `make test` need nothing but Go (and, for e2e, a C compiler).
+SHELL       := /bin/bash
+BIN         := bin/fullsend
+CHECKS      ?= 10000
+FUZZTIME    ?= 20s
+VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+.PHONY: build test race demo e2e lint bench fuzz clean
+
+build: ## the binary, at bin/fullsend
+	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/fullsend
+
+test: ## all tests with full property counts
+	go test -timeout 20m ./... -rapid.checks=$(CHECKS)
+
+race: ## the same tests, short, under the race detector
+	go test -race -short -timeout 20m ./...
+
+demo: build ## the whole path on a simulated forge, in under a minute
+	$(BIN) demo
+
+e2e: build ## the whole path against a real Gitea server
+	cd e2e && go test -timeout 30m -count=1 -v ./...
+
+lint: ## formatting, vet and module hygiene
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these files'; exit 1; }
+	go vet ./...
+	go mod tidy -diff
+
+bench: ## the benchmarks behind docs/performance.md
+	go test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## every fuzz target for FUZZTIME
+	@set -e; for p in $$(go list ./...); do \
+	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+	    echo "== $$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; \
+	  done; done
+
+clean:
+	rm -rf bin
