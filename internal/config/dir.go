@@ -78,15 +78,8 @@ func (d *Dir) YAML(sub string) ([]string, Diagnostics) {
 	return files, nil
 }
 
-// Same reports whether two files of the folder are one, by name or through a link.
-func (d *Dir) Same(a, b string) bool {
-	if path.Clean(a) == path.Clean(b) {
-		return true
-	}
-	x, errX := d.root.Stat(a)
-	y, errY := d.root.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
-}
+// Stat describes one file of the folder, behind its links.
+func (d *Dir) Stat(rel string) (os.FileInfo, error) { return d.root.Stat(filepath.FromSlash(rel)) }
 
 // bare strips operation and path from an error, since the message names the file.
 func bare(err error) error {

@@ -322,12 +322,12 @@ func (d *Document) decode(n *yaml.Node) (*scan, bool) {
 func (d *Document) begin(n *yaml.Node) int {
 	i := d.Offset(n)
 	for i < len(d.src) && (d.src[i] == '!' || d.src[i] == '&') {
-		for i < len(d.src) && d.src[i] > ' ' {
-			i++
-		}
+		i = d.pastProperty(i)
 		for i < len(d.src) {
-			if c := d.src[i]; c == ' ' || c == '\t' || c == '\n' || c == '\r' {
+			if c := d.src[i]; c == ' ' || c == '\t' {
 				i++
+			} else if w, _ := breakAt(d.src, i); w > 0 {
+				i += w
 			} else if c == '#' {
 				for i < len(d.src) && d.src[i] != '\n' && d.src[i] != '\r' {
 					i++
@@ -335,6 +335,21 @@ func (d *Document) begin(n *yaml.Node) int {
 			} else {
 				break
 			}
+		}
+	}
+	return i
+}
+
+// pastProperty is where a tag or an anchor ends. Blanks end a tag; an anchor's name has few characters.
+func (d *Document) pastProperty(i int) int {
+	anchor := d.src[i] == '&'
+	for i++; i < len(d.src); i++ {
+		c := d.src[i]
+		if w, _ := breakAt(d.src, i); w > 0 || c == ' ' || c == '\t' {
+			break
+		}
+		if anchor && c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			break
 		}
 	}
 	return i
