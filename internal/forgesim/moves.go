@@ -1,0 +1,120 @@
+package forgesim
+
+import "time"
+
+// A Change is a kind of change to an entity. Every mutation of a World records exactly which
+// change it was; whether the entity's "updated" moves with it is the provider's business, see Moves.
+type Change uint8
+
+// The kinds of change.
+const (
+	Created Change = iota
+	TitleEdited
+	BodyEdited
+	Labeled
+	Unlabeled
+	LabelRenamed
+	LabelDeleted
+	CommentAdded
+	CommentEdited
+	CommentDeleted
+	Closed
+	Reopened
+	Merged
+	Assigned
+	Unassigned
+	MilestoneSet
+	MilestoneRenamed
+	MilestoneClosed
+	MilestoneDeleted
+	ReviewRequested
+	ReviewSubmitted
+	ReviewDismissed
+	CodeCommented
+	Pushed
+	Retargeted
+	LockChanged
+	DueSet
+	Mentioned
+	StatusReported
+	Reacted
+	// UpdatedSet is a direct write of "updated" by a caller, forwards or backwards.
+	UpdatedSet
+	numChanges
+)
+
+// Moves says which changes move the "updated" of an entity. It is a set of Change.
+type Moves uint64
+
+// MovesOf is the set of the given changes.
+func MovesOf(cs ...Change) Moves {
+	var m Moves
+	for _, c := range cs {
+		m |= 1 << c
+	}
+	return m
+}
+
+// Has reports whether a change moves "updated".
+func (m Moves) Has(c Change) bool { return m&(1<<c) != 0 }
+
+// Without is m less the given changes.
+func (m Moves) Without(cs ...Change) Moves { return m &^ MovesOf(cs...) }
+
+// allMoves is every change there is.
+const allMoves Moves = 1<<numChanges - 1
+
+// GiteaMoves is measured on Gitea 1.27.3 and read in go-gitea/gitea, models/issues/comment.go
+// (updateCommentInfos): every timeline row moves the entity; what writes no row does not.
+func GiteaMoves() Moves {
+	return allMoves.Without(
+		LabelRenamed, LabelDeleted,
+		MilestoneRenamed, MilestoneClosed, MilestoneDeleted,
+		CommentEdited, CommentDeleted,
+		StatusReported, Reacted,
+		UpdatedSet, // PATCH updated_at is ignored
+	)
+}
+
+// ForgejoMoves is GiteaMoves, except that Forgejo's PATCH accepts updated_at
+// (forgejo, routers/api/v1/repo/issue.go, SetIssueUpdateDate), also backwards.
+func ForgejoMoves() Moves { return GiteaMoves() | MovesOf(UpdatedSet) }
+
+// A Profile is what a world takes from the provider that it plays.
+type Profile struct {
+	Name  string
+	Moves Moves
+	// DraftByTitle: a draft is a title with a work-in-progress prefix; there is no flag of its own.
+	DraftByTitle bool
+	// SharedNumbers: work items and change proposals of a repository are numbered together.
+	SharedNumbers bool
+}
+
+// Gitea is the profile of Gitea 1.24 to 1.27.
+func Gitea() Profile {
+	return Profile{Name: "gitea", Moves: GiteaMoves(), DraftByTitle: true, SharedNumbers: true}
+}
+
+// Forgejo is the profile of Forgejo.
+func Forgejo() Profile {
+	return Profile{Name: "forgejo", Moves: ForgejoMoves(), DraftByTitle: true, SharedNumbers: true}
+}
+
+// touch is the last change of one kind.
+type touch struct {
+	kind Change
+	seq  uint64
+	at   time.Time
+}
+
+// latest is the time of the newest change that moves the clock: newest in the order of
+// events, which differs from the greatest time when a clock steps back.
+func latest(ts []touch, m Moves) time.Time {
+	var best touch
+	for _, t := range ts {
+		if m.Has(t.kind) && t.seq >= best.seq {
+			best = t
+		}
+	}
+	return best.at
+}

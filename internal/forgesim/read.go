@@ -1,0 +1,246 @@
+package forgesim
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Reader reads entities through one provider's eyes: its rules for "updated", and the state
+// of the world a while ago.
+type Reader struct {
+	w     *World
+	moves Moves
+	lag   time.Duration
+}
+
+// Reader makes a reader. lag 0 reads the present.
+func (w *World) Reader(moves Moves, lag time.Duration) Reader { return Reader{w, moves, lag} }
+
+// Row is an entity in the making of a selection: cheap to look at, valid during the call only.
+type Row struct {
+	t     *thread
+	s     *record
+	moves Moves
+}
+
+func (r Row) ID() int64             { return r.t.id }
+func (r Row) Number() int64         { return r.t.number }
+func (r Row) Kind() Kind            { return r.t.kind }
+func (r Row) Closed() bool          { return r.s.closed }
+func (r Row) Created() time.Time    { return r.t.created }
+func (r Row) Updated() time.Time    { return latest(r.s.touches, r.moves) }
+func (r Row) ClosedAt() time.Time   { return r.s.closedAt }
+func (r Row) Due() time.Time        { return r.s.due }
+func (r Row) Author() int64         { return r.t.author }
+func (r Row) Milestone() int64      { return r.s.stone }
+func (r Row) Base() string          { return r.s.base }
+func (r Row) Title() string         { return r.s.title.text }
+func (r Row) Body() string          { return r.s.body.text }
+func (r Row) CommentCount() int     { return len(r.s.comments) }
+func (r Row) Assigned(u int64) bool { return slices.Contains(r.s.assignees, u) }
+func (r Row) Labeled(id int64) bool {
+	return slices.ContainsFunc(r.s.labels, func(a applied) bool { return a.label == id })
+}
+
+// Order compares two rows; the rows of a selection come newest-created first without one.
+type Order func(a, b Row) int
+
+// Select reads the entities of a repository that keep accepts, of those the ones from offset
+// on, at most limit, and how many there are in all.
+func (r Reader) Select(repoID int64, keep func(Row) bool, order Order, offset, limit int) ([]Entity, int) {
+	r.w.mu.Lock()
+	defer r.w.mu.Unlock()
+	rows := r.rows(repoID, keep)
+	if order != nil {
+		slices.SortStableFunc(rows, order)
+	}
+	total := len(rows)
+	if offset < 0 || offset >= total {
+		return nil, total
+	}
+	rows = rows[offset:min(offset+limit, total)]
+	out := make([]Entity, len(rows))
+	for i, row := range rows {
+		out[i] = r.w.view(row.t, row.s, r.moves)
+	}
+	return out, total
+}
+
+func (r Reader) rows(repoID int64, keep func(Row) bool) []Row {
+	rp := r.w.repos[repoID]
+	if rp == nil || rp.deleted {
+		return nil
+	}
+	_, elapsed := r.w.clock.tick()
+	var rows []Row
+	for _, t := range slices.Backward(rp.threads) {
+		row := Row{t, t.asOf(elapsed - r.lag), r.moves}
+		if row.s != nil && !row.s.gone && (keep == nil || keep(row)) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// Entity reads one entity by its number.
+func (r Reader) Entity(repoID, number int64) (Entity, bool) {
+	r.w.mu.Lock()
+	defer r.w.mu.Unlock()
+	rp := r.w.repos[repoID]
+	if rp == nil || rp.deleted || rp.byNumber[number] == nil {
+		return Entity{}, false
+	}
+	t := rp.byNumber[number]
+	_, elapsed := r.w.clock.tick()
+	s := t.asOf(elapsed - r.lag)
+	if s == nil || s.gone {
+		return Entity{}, false
+	}
+	return r.w.view(t, s, r.moves), true
+}
+
+// RepoComment is a comment together with the entity that it is on.
+type RepoComment struct {
+	Comment
+	Number int64
+	Kind   Kind
+}
+
+// Comments reads the comments of a whole repository, by creation.
+func (r Reader) Comments(repoID int64) []RepoComment {
+	r.w.mu.Lock()
+	defer r.w.mu.Unlock()
+	var out []RepoComment
+	for _, row := range r.rows(repoID, func(row Row) bool { return row.CommentCount() > 0 }) {
+		for _, c := range row.s.comments {
+			out = append(out, RepoComment{r.w.viewComment(row.t, c), row.t.number, row.t.kind})
+		}
+	}
+	slices.SortFunc(out, func(a, b RepoComment) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// Entities are all entities of a repository as they are now, by number; "" is every
+// repository, by id.
+func (w *World) Entities(full string) ([]Entity, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var only *repo
+	if full != "" {
+		r, err := w.repository(full)
+		if err != nil {
+			return nil, err
+		}
+		only = r
+	}
+	var out []Entity
+	for _, t := range w.threads {
+		if t.now().gone || t.repo.deleted || only != nil && t.repo != only {
+			continue
+		}
+		out = append(out, w.view(t, t.now(), w.profile.Moves))
+	}
+	slices.SortFunc(out, func(a, b Entity) int { return cmp.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
+// Entity is one entity as it is now, by reference.
+func (w *World) Entity(ref string) (Entity, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t, err := w.thread(ref)
+	if err != nil {
+		return Entity{}, err
+	}
+	if t.now().gone {
+		return Entity{}, missing("entity %q", ref)
+	}
+	return w.view(t, t.now(), w.profile.Moves), nil
+}
+
+// view copies a state into a plain value.
+func (w *World) view(t *thread, s *record, m Moves) Entity {
+	actor := func(id int64) Actor { return w.actor(t.repo, id) }
+	e := Entity{
+		ID: t.id, ChangeID: t.change, Number: t.number, Repo: w.viewRepo(t.repo), Kind: t.kind,
+		Title: s.title.text, TitleBy: actor(s.title.by), TitleAt: s.title.at,
+		Body: s.body.text, BodyBy: actor(s.body.by), BodyAt: s.body.at,
+		Author: actor(t.author),
+		Closed: s.closed, Merged: s.merged, Draft: s.draft, Locked: s.locked,
+		Base: s.base, Head: s.head, HeadSHA: s.headSHA, HeadRepo: s.headRepo, MergeSHA: s.mergeSHA,
+		Created: t.created, Updated: latest(s.touches, m), ClosedAt: s.closedAt, MergedAt: s.mergedAt, Due: s.due,
+		LastChange: latest(s.touches, allMoves),
+	}
+	if s.closed {
+		by := actor(s.closedBy)
+		e.ClosedBy = &by
+	}
+	if s.merged {
+		by := actor(s.mergedBy)
+		e.MergedBy = &by
+	}
+	e.Milestone = w.stoneOf(s.stone)
+	for _, id := range s.assignees {
+		e.Assignees = append(e.Assignees, actor(id))
+	}
+	for _, a := range s.labels {
+		e.Labels = append(e.Labels, AppliedLabel{*w.labels[a.label], actor(a.by), a.at})
+	}
+	slices.SortFunc(e.Labels, func(a, b AppliedLabel) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	for _, c := range s.comments {
+		e.Comments = append(e.Comments, w.viewComment(t, c))
+	}
+	w.viewHistory(&e, t, s)
+	return e
+}
+
+func (w *World) viewHistory(e *Entity, t *thread, s *record) {
+	actor := func(id int64) Actor { return w.actor(t.repo, id) }
+	for _, r := range s.reviews {
+		r.Author = actor(r.author)
+		e.Reviews = append(e.Reviews, r.Review)
+		if r.State == Requested {
+			e.Reviewers = append(e.Reviewers, r.Author)
+		}
+	}
+	for _, ev := range s.events {
+		v := ev.Event
+		v.Actor, v.OldStone, v.NewStone = actor(ev.actor), w.stoneOf(ev.oldStone), w.stoneOf(ev.newStone)
+		if ev.user != 0 {
+			u := actor(ev.user)
+			v.User = &u
+		}
+		if ev.label != 0 {
+			l := *w.labels[ev.label]
+			v.Label = &l
+		}
+		e.Events = append(e.Events, v)
+	}
+	if t.kind == ChangeProposal {
+		all := slices.Clone(t.repo.statuses[s.headSHA])
+		slices.Reverse(all)
+		for i := range all {
+			all[i].Creator = actor(all[i].creator)
+			e.Checks = append(e.Checks, all[i].Status)
+		}
+		e.Checks = newest(e.Checks)
+	}
+}
+
+func (w *World) stoneOf(id int64) *Milestone {
+	if m := w.stones[id]; m != nil {
+		v := *m
+		return &v
+	}
+	return nil
+}
+
+func (w *World) viewComment(t *thread, c comment) Comment {
+	return Comment{
+		ID: c.id, EntityID: t.id, Author: w.actor(t.repo, c.author), Editor: w.actor(t.repo, c.by),
+		Body: c.text, Created: c.created, Edited: c.at,
+	}
+}
