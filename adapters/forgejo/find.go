@@ -1,0 +1,112 @@
+package forgejo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/fullsend-ai/discovery/adapters"
+	"github.com/fullsend-ai/discovery/query"
+	"github.com/fullsend-ai/discovery/scope"
+)
+
+// Find resolves a URL, owner/name#7, #7 or a canonical identity. The servers cannot be asked by id, so an identity is
+// looked for in the whole listing.
+func (s *session) Find(ctx context.Context, ref string) (scope.Ref, error) {
+	ref = strings.TrimSpace(ref)
+	if id, err := scope.ParseIdentity(ref); err == nil {
+		return s.findIdentity(ctx, id)
+	}
+	full, n, err := s.parseRef(ref)
+	if err != nil {
+		return scope.Ref{}, findError(ref, err)
+	}
+	if err := s.inScope(ctx, full); err != nil {
+		return scope.Ref{}, err
+	}
+	i, _, err := s.getIssue(ctx, adapters.Read, n)
+	switch {
+	case err != nil:
+		return scope.Ref{}, err
+	case s.place(i).Container != s.scope.Container:
+		return scope.Ref{}, findError(ref, scope.ErrUnproven)
+	case kindOf(i) != s.kind:
+		return scope.Ref{}, findError(ref, fmt.Errorf("%w: #%d is a %s", adapters.ErrNotFound, n, kindOf(i)))
+	}
+	return s.ref(i), nil
+}
+
+func findError(ref string, err error) error {
+	return &adapters.Error{Severity: adapters.ItemFailure, Op: fmt.Sprintf("find %q", ref), Err: err}
+}
+
+// parseRef splits what a person typed into a repository ("" is the scope's own) and a number.
+func (s *session) parseRef(ref string) (full string, n int64, err error) {
+	number := ref
+	if strings.Contains(ref, "://") {
+		full, number, err = s.parseURL(ref)
+		if err != nil {
+			return "", 0, err
+		}
+	} else if before, after, ok := strings.Cut(ref, "#"); ok {
+		full, number = before, after
+	}
+	n, err = strconv.ParseInt(number, 10, 64)
+	if err != nil || n <= 0 {
+		return "", 0, fmt.Errorf("%w: want a URL, owner/name#7 or #7", adapters.ErrNotFound)
+	}
+	return full, n, nil
+}
+
+// parseURL reads …/owner/name/issues/7 and …/pulls/7 of this instance.
+func (s *session) parseURL(ref string) (full, number string, err error) {
+	u, err := url.Parse(ref)
+	if err != nil {
+		return "", "", fmt.Errorf("%w: not a URL", adapters.ErrNotFound)
+	}
+	if host := canonicalHost(u); host != s.base.Host && host != s.repo.Load().host {
+		return "", "", fmt.Errorf("%w: %s is another server than %s", adapters.ErrNotFound, host, s.base.Host)
+	}
+	parts := strings.Split(strings.Trim(u.Path, "/"), "/")
+	for i := len(parts) - 2; i >= 2; i-- {
+		if parts[i] == "issues" || parts[i] == "pulls" {
+			return parts[i-2] + "/" + parts[i-1], parts[i+1], nil
+		}
+	}
+	return "", "", fmt.Errorf("%w: the URL names no issue or pull request", adapters.ErrNotFound)
+}
+
+// inScope checks that a repository's name, perhaps an old one, is the scope's.
+func (s *session) inScope(ctx context.Context, full string) error {
+	if full == "" || strings.EqualFold(full, s.repo.Load().full()) {
+		return nil
+	}
+	id, err := s.idOf(ctx, full)
+	if err == nil && id == s.repoID {
+		return nil
+	}
+	if err != nil && !errors.Is(err, adapters.ErrNotFound) && asError(err).Severity != adapters.ScopeFailure {
+		return err
+	}
+	return findError(full, fmt.Errorf("%w: not the repository %s", adapters.ErrNotFound, s.repo.Load().full()))
+}
+
+func (s *session) findIdentity(ctx context.Context, id scope.Identity) (scope.Ref, error) {
+	if id.Provider != Provider || id.Tenant != s.scope.Tenant || id.Kind != s.kind {
+		return scope.Ref{}, findError(id.String(), fmt.Errorf("%w: it belongs to another scope", adapters.ErrNotFound))
+	}
+	for p, err := range s.Pages(ctx, nil, adapters.Walk{Name: walkIssues, Kind: query.Changes}, adapters.Position{}) {
+		if err != nil {
+			return scope.Ref{}, err
+		}
+		for _, it := range p.Items {
+			if it.Ref.Identity == id && it.Place.Container == s.scope.Container {
+				return it.Ref, nil
+			}
+		}
+	}
+	return scope.Ref{}, findError(id.String(), adapters.ErrNotFound)
+}

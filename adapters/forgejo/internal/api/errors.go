@@ -1,0 +1,135 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fullsend-ai/discovery/adapters"
+)
+
+// Waits that the provider asks for are kept within these bounds: a wait of nothing would spin, an absurd one would
+// silence the scope for good.
+const (
+	minAfter = time.Second
+	maxAfter = time.Hour
+)
+
+func severity(r Request) adapters.Severity {
+	if r.Item {
+		return adapters.ItemFailure
+	}
+	return adapters.ScopeFailure
+}
+
+// waitError passes the budget's refusal on; it is of this moment unless the context ended.
+func waitError(r Request, err error) error {
+	var e *adapters.Error
+	if errors.As(err, &e) {
+		return err
+	}
+	return &adapters.Error{Severity: adapters.MomentFailure, Op: r.op(), Err: err}
+}
+
+// networkError keeps the cause matchable when the caller's context ended, and otherwise keeps only its text: a URL error
+// carries the URL, whose query and user info are nobody's business.
+func (c *Client) networkError(ctx context.Context, r Request, token string, err error) error {
+	e := &adapters.Error{Severity: adapters.MomentFailure, Op: r.op()}
+	if ctx.Err() != nil {
+		e.Err = ctx.Err()
+		return e
+	}
+	cause := err
+	for {
+		u := errors.Unwrap(cause)
+		if u == nil {
+			break
+		}
+		cause = u
+	}
+	e.Err = fmt.Errorf("%w: %s", adapters.ErrUnavailable, clip(hide(cause.Error(), token)))
+	return e
+}
+
+// statusError judges every answer but 200.
+func (c *Client) statusError(r Request, resp *http.Response, body []byte, token string) error {
+	e := &adapters.Error{Op: r.op(), Status: resp.StatusCode, After: c.after(resp.Header)}
+	say := func(sentinel error) {
+		if m := hide(message(body), token); m != "" {
+			e.Err = fmt.Errorf("%w: %s", sentinel, m)
+		} else {
+			e.Err = sentinel
+		}
+	}
+	switch s := resp.StatusCode; {
+	case s == http.StatusUnauthorized:
+		e.Severity = adapters.ScopeFailure
+		say(adapters.ErrUnauthorized)
+	case s == http.StatusForbidden:
+		e.Severity = severity(r)
+		say(adapters.ErrForbidden)
+	case s == http.StatusNotFound, s == http.StatusGone:
+		e.Severity = severity(r)
+		say(adapters.ErrNotFound)
+	case s == http.StatusTooManyRequests:
+		e.Severity = adapters.MomentFailure
+		say(adapters.ErrThrottled)
+	case s >= 500, s == http.StatusRequestTimeout:
+		e.Severity = adapters.MomentFailure
+		say(adapters.ErrUnavailable)
+	case s >= 300 && s < 400:
+		e.Severity = adapters.ScopeFailure
+		e.Err = fmt.Errorf("%w: redirected to another host or too often; check base_url", adapters.ErrProtocol)
+	default:
+		e.Severity = adapters.ScopeFailure
+		say(adapters.ErrProtocol)
+	}
+	return e
+}
+
+// after reads Retry-After in both forms, seconds and an HTTP date; a date is measured on the provider's own clock where
+// it gives one.
+func (c *Client) after(h http.Header) time.Duration {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if v == "" {
+		return 0
+	}
+	if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+		if n > int64(maxAfter/time.Second) {
+			return maxAfter
+		}
+		return min(max(time.Duration(n)*time.Second, minAfter), maxAfter)
+	}
+	at, err := http.ParseTime(v)
+	if err != nil {
+		return 0
+	}
+	now := c.o.Now()
+	if d, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = d
+	}
+	return min(max(at.Sub(now), minAfter), maxAfter)
+}
+
+// message is what the server says of an error, when it says it in JSON.
+func message(body []byte) string {
+	var m struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(body, &m) != nil {
+		return ""
+	}
+	return clip(m.Message)
+}
+
+func hide(s, token string) string {
+	if token == "" {
+		return s
+	}
+	return strings.ReplaceAll(s, token, "***")
+}
