@@ -3,8 +3,10 @@ package gitea
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // Issue is what the server says of an issue, or of a pull request seen as an issue.
@@ -186,9 +188,27 @@ func (r Repo) CreatePull(ctx context.Context, in NewPull) (Pull, error) {
 	return p, err
 }
 
-// Merge merges a pull request.
+// Merge merges a pull request. The server checks in the background whether it can be merged and says 405 until then.
 func (r Repo) Merge(ctx context.Context, n int) error {
-	return r.Do(ctx, http.MethodPost, r.at("/pulls/%d/merge", n), map[string]any{"Do": "merge"}, nil)
+	for {
+		err := r.Do(ctx, http.MethodPost, r.at("/pulls/%d/merge", n), map[string]any{"Do": "merge"}, nil)
+		var no *Refusal
+		if !errors.As(err, &no) || no.Answer.Status != http.StatusMethodNotAllowed {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// CreateBranch makes a branch off main.
+func (r Repo) CreateBranch(ctx context.Context, name string) error {
+	return r.Do(ctx, http.MethodPost, r.at("/branches"), map[string]any{
+		"new_branch_name": name, "old_branch_name": "main",
+	}, nil)
 }
 
 // Rename renames the repository and returns it under its new name.
