@@ -8,6 +8,7 @@ type Query struct {
 	version string
 	root    syntax
 	src     string
+	diags   Diagnostics
 }
 
 // Bound is a query whose every name, type and value was checked against a catalogue, a kind and an environment. It is
@@ -40,6 +41,7 @@ type (
 		where expr   // over members
 		self  string // id of self when `by = self` is a conjunct of where, else ""
 		text  string // canonical text, for traces and support
+		span  Span
 	}
 	testExpr struct {
 		field *Field // a field, or a member inside a quantifier

@@ -1,3 +1,0 @@
-package query
-
-type syntax interface{}
