@@ -291,6 +291,12 @@ func (l *loader) container(n *yaml.Node, key, s string) bool {
 // Kinds are the kinds of entities that there are.
 func Kinds() []query.Kind { return []query.Kind{query.WorkItem, query.ChangeProposal} }
 
+// HasKind reports whether a provider has entities of that kind; an adapter says so by a catalogue with fields.
+func HasKind(a adapters.Adapter, k query.Kind) bool {
+	c := a.Catalogue(k)
+	return c != nil && len(c.Names()) > 0
+}
+
 // ParseKind reads a kind; suggest is the way out when it is none.
 func ParseKind(s string) (k query.Kind, suggest string, ok bool) {
 	switch k := query.Kind(s); {
@@ -309,7 +315,7 @@ func (l *loader) kinds(m yamlpos.Mapping, a adapters.Adapter, d *InputDriver) (k
 	v := m.Get("kinds")
 	if v == nil {
 		for _, k := range Kinds() {
-			if a.Catalogue(k) != nil {
+			if HasKind(a, k) {
 				ks = append(ks, k)
 			}
 		}
@@ -328,7 +334,7 @@ func (l *loader) kinds(m yamlpos.Mapping, a adapters.Adapter, d *InputDriver) (k
 		switch {
 		case !ok:
 			l.Report(item, RuleKind, suggest, "unknown kind %q", s)
-		case a.Catalogue(k) == nil:
+		case !HasKind(a, k):
 			l.Report(item, RuleKind, "", "provider %s has no entities of kind %s", d.Provider, k)
 		case slices.Contains(ks, k):
 			l.Report(item, RuleTwice, "remove one", "kind %s stands twice", k)

@@ -42,8 +42,7 @@ func (s *Source) bind(cfg *config.Config, reg config.Registry) diag.Diagnostics 
 		s.Refused = true
 		return nil // said by the loaders
 	}
-	cat := a.Catalogue(s.Kind)
-	if cat == nil {
+	if !config.HasKind(a, s.Kind) {
 		return diag.Diagnostics{s.diag(RuleKind, s.kind, fmt.Sprintf("provider %s has no entities of kind %s", drv.Provider, s.Kind), "")}
 	}
 	var ds diag.Diagnostics
@@ -51,7 +50,7 @@ func (s *Source) bind(cfg *config.Config, reg config.Registry) diag.Diagnostics 
 		ds = append(ds, s.diag(RuleKindUnpolled, s.kind, fmt.Sprintf("no scope of input driver %q is polled for %s: the source matches nothing", drv.Name, s.Kind),
 			fmt.Sprintf("add %s to the kinds of a scope", s.Kind)))
 	}
-	bound, qs := s.Query.Bind(s.Kind, cat, query.Env{Self: drv.Self(s.Harness.Name, s.Harness.Role)})
+	bound, qs := s.Query.Bind(s.Kind, a.Catalogue(s.Kind), query.Env{Self: drv.Self(s.Harness.Name, s.Harness.Role)})
 	for _, d := range qs {
 		if !slices.Contains(s.parsed, d) { // parsing has reported it
 			ds = append(ds, s.Place(d))

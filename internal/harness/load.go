@@ -42,11 +42,11 @@ func Load(d *config.Dir, agents []config.Agent) *Set {
 	return set
 }
 
-// Parse reads one harness from a document that is at hand, with the file's own name; doc is nil when it could not be
-// parsed.
-func Parse(doc *yamlpos.Document, file string) *Set {
+// Parse reads one harness from a document that is at hand; name is the harness's, file how messages name it. doc is
+// nil when it could not be parsed.
+func Parse(doc *yamlpos.Document, name, file string) *Set {
 	set := &Set{}
-	set.add(doc, file, file)
+	set.add(doc, name, file)
 	set.finish()
 	return set
 }

@@ -1,0 +1,133 @@
+package lint
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fullsend-ai/discovery/internal/config"
+	"github.com/fullsend-ai/discovery/internal/diag"
+	"github.com/fullsend-ai/discovery/internal/harness"
+	"github.com/fullsend-ai/discovery/query"
+)
+
+// check adds what only shows when a query is bound, or when harnesses are seen together.
+func check(set *harness.Set, reg config.Registry) {
+	first := map[string]*harness.Source{}
+	for _, h := range set.Harnesses {
+		if h.Broken {
+			continue
+		}
+		for i, s := range h.Sources {
+			if s.Bound == nil {
+				continue
+			}
+			set.Diagnostics = append(set.Diagnostics, cost(s, reg)...)
+			if d, ok := shadow(s, h.Sources[:i], h.Sources[i+1:]); ok {
+				set.Diagnostics = append(set.Diagnostics, d)
+				continue
+			}
+			key := s.From + "\x00" + string(s.Kind) + "\x00" + s.Bound.Query().String()
+			if o := first[key]; o == nil {
+				first[key] = s
+			} else if o.Harness != h {
+				set.Diagnostics = append(set.Diagnostics, whole(s, RuleSameAsOther, fmt.Sprintf("harness %s has the same source (%s)", o.Harness.Name, o.QueryPos),
+					"fine when their triggers differ: the search costs nothing more"))
+			}
+		}
+	}
+}
+
+// whole is a diagnostic about a whole query, or the beginning of one of several lines.
+func whole(s *harness.Source, r diag.Rule, message, suggest string) diag.Diagnostic {
+	text := s.Text()
+	end := len(text)
+	if i := strings.IndexAny(text, "\r\n"); i >= 0 {
+		end = i
+	}
+	return s.At(r, query.Span{Start: 0, End: end}, message, suggest)
+}
+
+// shadow finds a source that another one of the same harness makes needless: an earlier one that is the same, or any
+// that it implies.
+func shadow(s *harness.Source, before, after []*harness.Source) (diag.Diagnostic, bool) {
+	comparable := func(o *harness.Source) bool { return o.Bound != nil && o.From == s.From && o.Kind == s.Kind }
+	text := s.Bound.Query().String()
+	for _, o := range before {
+		if comparable(o) && o.Bound.Query().String() == text {
+			return whole(s, RuleDuplicate, fmt.Sprintf("the source is the same as source %d (%s)", o.Index+1, o.QueryPos), "remove one of them"), true
+		}
+	}
+	for _, o := range slices.Concat(before, after) {
+		if comparable(o) && query.Implies(s.Bound, o.Bound) && (o.Index < s.Index || !query.Implies(o.Bound, s.Bound)) {
+			return whole(s, RuleShadowed, fmt.Sprintf("source %d (%s) matches all that this one matches", o.Index+1, o.QueryPos), "remove this one: a member of one source is a member"), true
+		}
+	}
+	return diag.Diagnostic{}, false
+}
+
+// cost says what a bound query makes the engine do.
+func cost(s *harness.Source, reg config.Registry) (ds diag.Diagnostics) {
+	if !s.Bound.Anchored() {
+		ds = append(ds, whole(s, RuleUnanchored, "nothing in the query is a plain equality: it is tried on every entity of the scope",
+			`add one that always holds for what you want, for example state = open`))
+	}
+	cat := s.Bound.Catalogue()
+	for _, id := range s.Bound.Fields().IDs() {
+		f, ok := cat.ByID(id)
+		if !ok || len(f.Walks) > 0 || f.Clock == query.Fixed {
+			continue
+		}
+		every := s.Driver.ReconcileEvery
+		ds = append(ds, s.At(RuleUnnoticed, mention(s.Text(), f.Name), fmt.Sprintf("%s shows no change of %s between sweeps: it is seen after up to %s", s.Driver.Provider, f.Name, shown(every)),
+			"lower reconcile_every of the input driver where that is too late; each sweep reads the whole scope"))
+	}
+	return append(ds, unfiltered(s, reg)...)
+}
+
+// unfiltered says which tests the provider's search leaves to the local check.
+func unfiltered(s *harness.Source, reg config.Registry) diag.Diagnostics {
+	a := reg[s.Driver.Provider]
+	if a == nil {
+		return nil
+	}
+	claims := a.Claims(s.Kind)
+	if claims == nil {
+		return nil
+	}
+	_, weak := query.Upper([]query.Source{{ID: s.ID(), Query: s.Bound}}, claims, query.Sweep, time.Time{}, 0, nil)
+	var texts []string
+	for _, w := range weak {
+		if t := w.Leaf.String(); !slices.Contains(texts, t) {
+			texts = append(texts, t)
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return diag.Diagnostics{whole(s, RuleUnfiltered, fmt.Sprintf("%s cannot filter %s: checked here, on every entity that its search returns", s.Driver.Provider, strings.Join(texts, "; ")), "")}
+}
+
+// mention is where a query first names a field, outside of strings; the whole query when it is not found.
+func mention(text, field string) query.Span {
+	word := strings.TrimSuffix(regexp.QuoteMeta(field), `\[N\]`)
+	re, err := regexp.Compile(`(?i)"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\b(` + word + `)\b`)
+	if err != nil {
+		return query.Span{End: len(text)}
+	}
+	for _, m := range re.FindAllStringSubmatchIndex(text, -1) {
+		if m[2] >= 0 {
+			return query.Span{Start: m[2], End: m[3]}
+		}
+	}
+	return query.Span{End: len(text)}
+}
+
+func shown(d time.Duration) string {
+	if d%time.Hour == 0 {
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return d.String()
+}
