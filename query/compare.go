@@ -16,9 +16,6 @@ func matches(op Op, v, want *Value) bool {
 	case TypeRef:
 		return isString(v) && matchesExactly(op, v.Str, want.Str)
 	default:
-		if v.Type == TypeRef {
-			return isString(want) && matchesExactly(op, v.Str, want.Str)
-		}
 		return isString(v) && matchesFolded(op, v.Str, want.Str)
 	}
 }

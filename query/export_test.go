@@ -10,11 +10,18 @@ func OrOf(xs ...Expr) Expr  { return &orExpr{terms: xs} }
 func NotOf(x Expr) Expr     { return &notExpr{x: x} }
 
 func Quant(no bool, f *Field, where Expr, self string) Expr {
-	return &quantExpr{no: no, field: f, where: where, self: self}
+	return &quantExpr{no: no, field: f, where: where, self: self, text: quantifier(no) + f.Name + "(" + render(where) + ")"}
 }
 
 func Cond(f *Field, op Op, neg bool, vals ...Operand) Expr {
-	return &testExpr{field: f, op: op, neg: neg, vals: vals}
+	texts := make([]string, len(vals))
+	for i, v := range vals {
+		texts[i] = v.key()
+		if !v.now && v.field == 0 {
+			texts[i] = valueText(&v.lit)
+		}
+	}
+	return &testExpr{field: f, op: op, neg: neg, vals: vals, text: testText(f.Name, op, neg, texts)}
 }
 
 type Operand = operand

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -45,8 +44,8 @@ func valueTexts(vs []Value) []string {
 	return texts
 }
 
-// valueText writes a value as the language spells it. Strings are quoted with Go's rules, so that nothing a stranger
-// wrote reaches a terminal as a control character.
+// valueText writes a value as the language spells it: quoted, so that nothing a stranger wrote reaches a terminal as a
+// control character.
 func valueText(v *Value) string {
 	switch v.Type {
 	case TypeBool:
@@ -62,7 +61,7 @@ func valueText(v *Value) string {
 	case TypeUser:
 		return userText(&v.User)
 	default:
-		return strconv.Quote(v.Str)
+		return quote(v.Str)
 	}
 }
 
@@ -71,61 +70,8 @@ func userText(u *User) string {
 	case u.Deleted:
 		return "deleted account"
 	case u.Login != "":
-		return strconv.Quote(u.Login)
+		return quote(u.Login)
 	default:
-		return strconv.Quote("id:" + u.ID)
+		return quote("id:" + u.ID)
 	}
-}
-
-// exprText spells a bound tree that carries no text of its own.
-func exprText(x expr) string {
-	switch x := x.(type) {
-	case *andExpr:
-		return termTexts(x.terms, " and ", "true")
-	case *orExpr:
-		return termTexts(x.terms, " or ", "false")
-	case *notExpr:
-		return "not " + exprText(x.x)
-	case *quantExpr:
-		word := "any "
-		if x.no {
-			word = "no "
-		}
-		return word + x.field.Name + "(" + exprText(x.where) + ")"
-	case *testExpr:
-		if x.text != "" {
-			return x.text
-		}
-		vals := make([]string, len(x.vals))
-		for i := range x.vals {
-			vals[i] = operandText(&x.vals[i])
-		}
-		return testText(x.field.Name, x.op, x.neg, vals)
-	}
-	return ""
-}
-
-func termTexts(terms []expr, word, none string) string {
-	texts := make([]string, len(terms))
-	for i, t := range terms {
-		texts[i] = exprText(t)
-	}
-	if len(texts) == 0 {
-		return none
-	}
-	return "(" + strings.Join(texts, word) + ")"
-}
-
-func operandText(o *operand) string {
-	switch {
-	case o.field != 0:
-		return fmt.Sprintf("field %d", o.field)
-	case !o.now:
-		return valueText(&o.lit)
-	case o.offset < 0:
-		return "now - " + (-o.offset).String()
-	case o.offset > 0:
-		return "now + " + o.offset.String()
-	}
-	return "now"
 }

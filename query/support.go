@@ -52,7 +52,7 @@ func (ev *evaluation) supportOfTerms(out []Term, terms []expr, want bool) []Term
 
 func (ev *evaluation) supportOfQuantifier(out []Term, q *quantExpr, want bool) []Term {
 	fact := ev.facts.Get(q.field.ID)
-	term := Term{Test: textOf(q), Field: q.field.ID}
+	term := Term{Test: render(q), Field: q.field.ID}
 	if mentionsMember(q.where, MOnHead) {
 		term.Rev = headOf(fact)
 	}
@@ -88,7 +88,7 @@ func headOf(fact *Fact) string {
 // supportOfTest: the values that satisfy a test are its support; of a complement, or of a test on emptiness, all are.
 func (ev *evaluation) supportOfTest(out []Term, t *testExpr, want bool) []Term {
 	fact := ev.facts.Get(t.field.ID)
-	term := Term{Test: textOf(t), Field: t.field.ID, Rev: fact.Rev}
+	term := Term{Test: render(t), Field: t.field.ID, Rev: fact.Rev}
 	for i := range fact.Values {
 		if want == t.neg || t.op == OpEmpty || ev.satisfies(t, &fact.Values[i]) {
 			term.Values = append(term.Values, fact.Values[i])
@@ -132,12 +132,4 @@ func mentionsMember(x expr, id FieldID) bool {
 		return x.field.ID == id
 	}
 	return false
-}
-
-// textOf is the canonical text of a test or quantifier.
-func textOf(x expr) string {
-	if q, ok := x.(*quantExpr); ok && q.text != "" {
-		return q.text
-	}
-	return exprText(x)
 }

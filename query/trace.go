@@ -62,9 +62,9 @@ func (b *Bound) Explain(f *Facts, v View, now time.Time) Trace {
 
 func (b *Bound) text() string {
 	if b.query != nil {
-		return b.query.src
+		return b.query.String()
 	}
-	return exprText(b.root)
+	return render(b.root)
 }
 
 func (b *Bound) fieldName(id FieldID) string {
@@ -80,7 +80,7 @@ func (b *Bound) fieldName(id FieldID) string {
 }
 
 func (ev *evaluation) step(x expr, el *Element) Step {
-	s := Step{Text: textOf(x), Verdict: ev.truth(x, el)}
+	s := Step{Text: render(x), Verdict: ev.truth(x, el)}
 	switch x := x.(type) {
 	case *andExpr:
 		s.Op, s.Steps = "and", ev.steps(x.terms, el)

@@ -241,9 +241,6 @@ func (b *bounder) leaf(q *quantExpr, t *testExpr, positive bool) *Search {
 	values, why := b.bounds(t, l.Positive)
 	if why != "" {
 		l.Text = t.text
-		if l.Text == "" {
-			l.Text = exprText(t)
-		}
 		return b.owe(l, why)
 	}
 	l.Values = values
@@ -270,11 +267,7 @@ func (b *bounder) owe(l Leaf, why string) *Search {
 }
 
 func (b *bounder) quantLeaf(q *quantExpr, positive bool) Leaf {
-	text := q.text
-	if text == "" {
-		text = exprText(q)
-	}
-	return Leaf{Field: q.field.ID, Op: OpEmpty, Positive: positive, Text: text}
+	return Leaf{Field: q.field.ID, Op: OpEmpty, Positive: positive, Text: q.text}
 }
 
 // bounds are the values that a leaf is asked with, or why it cannot be: an operand that moves with now becomes the
