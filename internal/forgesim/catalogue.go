@@ -178,6 +178,21 @@ func (w *World) ReportStatus(full, sha, login string, s Status) error {
 	}, func(e *edit) error { e.touch(StatusReported); return nil })
 }
 
+// Commit resolves the id of a commit or the name of a branch to a commit of the repository.
+func (w *World) Commit(repoID int64, ref string) (sha string, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.repos[repoID]
+	switch {
+	case r == nil:
+		return "", false
+	case r.commits[ref]:
+		return ref, true
+	}
+	sha, ok = r.branches[ref]
+	return sha, ok
+}
+
 // Checks are the newest status of each context of a commit.
 func (w *World) Checks(repoID int64, sha string) []Status { return newest(w.Statuses(repoID, sha)) }
 

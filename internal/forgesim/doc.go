@@ -125,7 +125,8 @@
 //	null-body     answers null with 200
 //	invalid-json  answers half of a JSON array with 200
 //	stall         never answers
-//	reset         drops the connection before an answer
+//	reset         drops the connection before an answer; a net/http client whose connection was
+//	              not fresh asks again by itself, and is counted again
 //	cut           drops the connection in the middle of the body
 //	slow          lets by= pass before it answers: on the world's clock when that is virtual
 //	anonymous     answers as if no token had come

@@ -64,7 +64,7 @@ func (w *World) Create(as string, n NewEntity) (string, error) {
 	e.due = n.Due
 	if t.kind == ChangeProposal {
 		e.base, e.head, e.headRepo = cmp.Or(n.Base, r.DefaultBranch), cmp.Or(n.Head, "change-"+itoa(t.number)), head.ID
-		e.headSHA = commit(w.fullName(head), e.head, itoa(t.number))
+		e.moveHead(commit(itoa(head.ID), e.head, itoa(t.number)))
 		e.setDraft(n.Draft, author.ID)
 	}
 	e.touch(Created)
@@ -108,6 +108,15 @@ func byCreation(a, b *thread) int {
 }
 
 func (w *World) ref(t *thread) string { return w.fullName(t.repo) + "#" + itoa(t.number) }
+
+// moveHead sets the head commit and makes it known, also under the name of its branch.
+func (e *edit) moveHead(sha string) {
+	e.headSHA = sha
+	e.t.repo.commits[sha] = true
+	if head := e.w.repos[e.headRepo]; head != nil {
+		head.commits[sha], head.branches[e.head] = true, sha
+	}
+}
 
 // commit invents a commit id, the same for the same words.
 func commit(words ...string) string {
@@ -385,6 +394,7 @@ func (w *World) Merge(ref, as string) error {
 		e.closed, e.closedAt, e.closedBy = true, e.time, actor
 		e.merged, e.mergedAt, e.mergedBy = true, e.time, actor
 		e.mergeSHA = commit("merge", e.headSHA)
+		e.t.repo.commits[e.mergeSHA] = true
 		e.log(event{Event: Event{Type: EvMerged, New: e.mergeSHA}, actor: actor})
 		e.touch(Merged)
 		return nil

@@ -77,6 +77,7 @@ type Repo struct {
 	Owner, Name       string
 	Private, Archived bool
 	DefaultBranch     string
+	BaseSHA           string // head of the default branch, which never moves
 	Created, Updated  time.Time
 	OpenIssues        int
 	OpenProposals     int

@@ -2,6 +2,7 @@ package forgesim
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 )
@@ -51,36 +52,48 @@ type Order func(a, b Row) int
 func (r Reader) Select(repoID int64, keep func(Row) bool, order Order, offset, limit int) ([]Entity, int) {
 	r.w.mu.Lock()
 	defer r.w.mu.Unlock()
-	rows := r.rows(repoID, keep)
+	var rows []Row
+	total := 0
+	for row := range r.rows(repoID) {
+		if keep != nil && !keep(row) {
+			continue
+		}
+		// Without an order the rows come in theirs, and only the page is kept.
+		if order != nil || total >= offset && total-offset < limit {
+			rows = append(rows, row)
+		}
+		total++
+	}
 	if order != nil {
 		slices.SortStableFunc(rows, order)
+		from := min(max(offset, 0), total)
+		rows = rows[from:min(from+limit, total)]
 	}
-	total := len(rows)
-	if offset < 0 || offset >= total {
-		return nil, total
-	}
-	rows = rows[offset:min(offset+limit, total)]
-	out := make([]Entity, len(rows))
-	for i, row := range rows {
-		out[i] = r.w.view(row.t, row.s, r.moves)
+	var out []Entity
+	for _, row := range rows {
+		out = append(out, r.w.view(row.t, row.s, r.moves))
 	}
 	return out, total
 }
 
-func (r Reader) rows(repoID int64, keep func(Row) bool) []Row {
-	rp := r.w.repos[repoID]
-	if rp == nil || rp.deleted {
-		return nil
-	}
-	_, elapsed := r.w.clock.tick()
-	var rows []Row
-	for _, t := range slices.Backward(rp.threads) {
-		row := Row{t, t.asOf(elapsed - r.lag), r.moves}
-		if row.s != nil && !row.s.gone && (keep == nil || keep(row)) {
-			rows = append(rows, row)
+// rows are the entities of a repository, newest-created first.
+func (r Reader) rows(repoID int64) iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		rp := r.w.repos[repoID]
+		if rp == nil || rp.deleted {
+			return
+		}
+		_, elapsed := r.w.clock.tick()
+		for _, t := range slices.Backward(rp.threads) {
+			s := t.now()
+			if r.lag > 0 {
+				s = t.asOf(elapsed - r.lag)
+			}
+			if s != nil && !s.gone && !yield(Row{t, s, r.moves}) {
+				return
+			}
 		}
 	}
-	return rows
 }
 
 // Entity reads one entity by its number.
@@ -112,7 +125,7 @@ func (r Reader) Comments(repoID int64) []RepoComment {
 	r.w.mu.Lock()
 	defer r.w.mu.Unlock()
 	var out []RepoComment
-	for _, row := range r.rows(repoID, func(row Row) bool { return row.CommentCount() > 0 }) {
+	for row := range r.rows(repoID) {
 		for _, c := range row.s.comments {
 			out = append(out, RepoComment{r.w.viewComment(row.t, c), row.t.number, row.t.kind})
 		}

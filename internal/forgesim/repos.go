@@ -32,6 +32,8 @@ func (w *World) addRepo(full string, private bool) (Repo, error) {
 			Created: now, Updated: now},
 		roles: map[int64]Role{}, byNumber: map[int64]*thread{}, next: map[Kind]int64{}, statuses: map[string][]status{},
 	}
+	r.BaseSHA = commit("base", itoa(r.ID))
+	r.commits, r.branches = map[string]bool{r.BaseSHA: true}, map[string]string{r.DefaultBranch: r.BaseSHA}
 	w.repos[r.ID] = r
 	delete(w.moved, place(u.ID, name))
 	w.home = r.ID

@@ -149,7 +149,7 @@ func (w *World) CodeComment(ref, as, body string) error {
 func (w *World) Push(ref, as, sha string) error {
 	return w.onProposal(ref, as, func(e *edit, actor int64) error {
 		old := e.headSHA
-		e.headSHA = cmp.Or(sha, commit("push", old))
+		e.moveHead(cmp.Or(sha, commit("push", old)))
 		for i := range e.reviews {
 			e.reviews[i].Stale = e.reviews[i].State != Requested && e.reviews[i].CommitID != e.headSHA
 		}

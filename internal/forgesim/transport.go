@@ -31,7 +31,7 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if aborted && out.Recorded.status == 0 {
-		return nil, fmt.Errorf("%s %s: connection reset: %w", r.Method, r.URL.Redacted(), io.ErrUnexpectedEOF)
+		return nil, fmt.Errorf("%s %s: server closed the connection: %w", r.Method, r.URL.Redacted(), io.EOF)
 	}
 	return out.response(r, aborted), nil
 }

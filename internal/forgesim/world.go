@@ -68,6 +68,8 @@ type repo struct {
 	byNumber map[int64]*thread
 	next     map[Kind]int64
 	statuses map[string][]status // by commit
+	commits  map[string]bool
+	branches map[string]string // head commit by name
 }
 
 type token struct {

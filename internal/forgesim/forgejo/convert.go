@@ -158,11 +158,21 @@ func (c *call) flavoured(v issue) any {
 	return v
 }
 
-// conversation counts comments and reviews (models/issues/comment.go, ConversationCountedCommentType).
+// conversation counts comments and reviews as of the newest comment: the stored number is counted
+// anew when a comment comes, not when a review does (models/issues/comment.go, updateCommentInfos
+// and ConversationCountedCommentType).
 func conversation(e sim.Entity) int {
-	n := len(e.Comments)
+	n, newest := len(e.Comments), int64(0)
+	for _, m := range e.Comments {
+		newest = max(newest, m.ID)
+	}
 	for _, ev := range e.Events {
-		if ev.Type == sim.EvReviewed {
+		if ev.Type == sim.EvCodeComment {
+			newest = max(newest, ev.ID)
+		}
+	}
+	for _, ev := range e.Events {
+		if ev.Type == sim.EvReviewed && ev.ID < newest {
 			n++
 		}
 	}
@@ -237,9 +247,9 @@ func (c *call) pull(e sim.Entity, single bool) pull {
 		Milestone: i.Milestone, Assignee: i.Assignee, Assignees: i.Assignees, Reviewers: c.latestReviewers(e),
 		State: i.State, Draft: e.Draft, Locked: e.Locked, Comments: i.Comments, ReviewComments: codeComments(e),
 		HTMLURL: at, DiffURL: at + ".diff", PatchURL: at + ".patch", Mergeable: !e.Draft, Merged: e.Merged, MergedAt: opt(e.MergedAt),
-		Base:      branch{Label: e.Base, Ref: e.Base, SHA: strings.Repeat("b", 40), RepoID: e.Repo.ID, Repo: c.repository(e.Repo)},
+		Base:      branch{Label: e.Base, Ref: e.Base, SHA: e.Repo.BaseSHA, RepoID: e.Repo.ID, Repo: c.repository(e.Repo)},
 		Head:      branch{Label: e.Head, Ref: e.Head, SHA: e.HeadSHA, RepoID: -1},
-		MergeBase: strings.Repeat("b", 40), Due: i.Due, Created: opt(e.Created), Updated: opt(e.Updated), Closed: i.Closed,
+		MergeBase: e.Repo.BaseSHA, Due: i.Due, Created: opt(e.Created), Updated: opt(e.Updated), Closed: i.Closed,
 	}
 	if head, ok := c.w.RepoByID(e.HeadRepo); ok {
 		v.Head.RepoID, v.Head.Repo = head.ID, c.repository(head)

@@ -125,13 +125,26 @@ func (c *call) reviews() {
 	c.json(http.StatusOK, rows)
 }
 
+// commit resolves the ref of the path; one that does not exist is 404.
+func (c *call) commit() (string, bool) {
+	sha, ok := c.w.Commit(c.repo.ID, c.params["ref"])
+	if !ok {
+		c.missing("", fmt.Sprintf("object does not exist [id: %s, rel_path: ]", c.params["ref"]))
+	}
+	return sha, ok
+}
+
 // statuses lists every status of a commit, newest first.
 func (c *call) statuses() {
-	all := c.w.Statuses(c.repo.ID, c.params["ref"])
+	sha, ok := c.commit()
+	if !ok {
+		return
+	}
+	all := c.w.Statuses(c.repo.ID, sha)
 	p := c.paging()
 	rows := []commitStatus{}
 	for _, s := range part(all, p) {
-		rows = append(rows, c.status(c.repo, c.params["ref"], s))
+		rows = append(rows, c.status(c.repo, sha, s))
 	}
 	c.links(p, len(all))
 	c.total(len(all))
@@ -141,7 +154,10 @@ func (c *call) statuses() {
 // combinedStatus rolls up the newest status of each context. Without any, 1.24 answers an object
 // of zero values and 1.27 "pending" (services/convert/status.go).
 func (c *call) combinedStatus() {
-	sha := c.params["ref"]
+	sha, ok := c.commit()
+	if !ok {
+		return
+	}
 	all := c.w.Checks(c.repo.ID, sha)
 	modern := c.o.Flavour == Gitea127
 	v := combinedStatus{}

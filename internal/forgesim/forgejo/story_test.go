@@ -29,8 +29,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 //	flavour gitea-1.24                      (first line, optional)
 //	label on=1 as=olga label=bug            (a verb)
 //	> GET sim-admin repos/a/w/issues?state=all | number labels.name
-//	200 total=1                             (the answer: status, headers, one line per row)
-//	1 [bug]
+//	    200 total=1                         (the answer: status, headers, one line per row)
+//	    1 [bug]
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
@@ -63,15 +63,13 @@ func tell(t *testing.T, src string) string {
 		Transport:     forgesim.Transport(forgejo.New(w, forgejo.Options{Flavour: flavour})),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	answering := false
 	for _, line := range lines {
 		if req, ok := strings.CutPrefix(line, "> "); ok {
-			fmt.Fprintf(&out, "%s\n%s", line, ask(t, client, req))
-			answering = true
+			answer := strings.TrimSuffix(ask(t, client, req), "\n")
+			fmt.Fprintf(&out, "%s\n    %s\n", line, strings.ReplaceAll(answer, "\n", "\n    "))
 			continue
 		}
-		answering = answering && line != ""
-		if answering {
+		if strings.HasPrefix(line, "    ") {
 			continue // the old answer
 		}
 		require.NoError(t, w.Run(context.Background(), strings.NewReader(line)), line)
