@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fullsend-ai/discovery/adapters"
@@ -95,6 +96,7 @@ func (l *listing[R]) next(ctx context.Context) (chunk[R], error) {
 			}
 			return chunk[R]{}, err
 		}
+		rows = l.distinct(rows)
 		fresh, met, short := l.split(rows, offset)
 		if errors.Is(short, errOrder) {
 			return chunk[R]{}, &adapters.Error{Severity: adapters.ScopeFailure, Op: "list " + l.at.Walk,
@@ -127,6 +129,15 @@ func (l *listing[R]) next(ctx context.Context) (chunk[R], error) {
 		return chunk[R]{rows: fresh, total: a.Total, clock: a.Clock, last: end, short: short}, nil
 	}
 	return chunk[R]{last: true, total: -1, short: errStuck}, nil
+}
+
+// distinct drops a row that follows itself: counted twice, it would put the reader's place too far on.
+func (l *listing[R]) distinct(rows []R) []R {
+	return slices.CompactFunc(rows, func(a, b R) bool {
+		k, ok := l.key(a)
+		m, also := l.key(b)
+		return ok && also && k == m
+	})
 }
 
 // split takes the rows behind the last one seen. met is whether the page reaches back to it, so that nothing can lie
