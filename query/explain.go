@@ -102,8 +102,8 @@ func (e *explainer) noOperator(i int, field string) {
 	t := e.at(i)
 	word := strings.ToLower(t.Value)
 	switch ours := foreignOperators[word]; {
-	case field == "order" && word == "by":
-		e.p.add(codeForeignSyntax, e.rest(0), "a query has no order", "remove order by; every match is handed on")
+	case ranking(e.at(0)):
+		e.p.add(codeForeignSyntax, e.rest(0), "a query has no "+field, "remove it; every match is handed on")
 	case ours != "":
 		e.p.add(codeSpelling, t.at, fmt.Sprintf("%q is not an operator of this language", t.Value), "write "+ours)
 	case t.Type == kinds.with || t.Type == kinds.empty:
@@ -234,6 +234,8 @@ func (e *explainer) list(i int) {
 func (e *explainer) trailing(i int) {
 	t, prev := e.at(i), e.at(i-1)
 	switch {
+	case ranking(t):
+		e.p.add(codeForeignSyntax, e.rest(i), fmt.Sprintf("a query has no %s", strings.ToLower(t.Value)), "remove it; every match is handed on")
 	case prev.Type == kinds.ident && (t.word() || t.is(kinds.minus, kinds.number, kinds.colon)):
 		at := Span{prev.at.Start, e.rest(i).End}
 		text := strings.TrimSpace(e.p.textOf(at))
@@ -244,11 +246,16 @@ func (e *explainer) trailing(i int) {
 		e.p.add(codeNotACondition, t.at, fmt.Sprintf("%s follows a value", t.show()), "spans are added to now only: now - 14d")
 	case t.Type == kinds.comma:
 		e.p.add(codeList, t.at, "a comma follows a condition", `write in ("a", "b") for several values, and or or between conditions`)
-	case t.word() && strings.EqualFold(t.Value, "order"):
-		e.p.add(codeForeignSyntax, e.rest(i), "a query has no order", "remove order by; every match is handed on")
-	case t.word() && (strings.EqualFold(t.Value, "limit") || strings.EqualFold(t.Value, "sort")):
-		e.p.add(codeForeignSyntax, e.rest(i), fmt.Sprintf("a query has no %s", strings.ToLower(t.Value)), "remove it; every match is handed on")
 	default:
 		e.p.add(codeNotACondition, t.at, fmt.Sprintf("%s has no place after a condition", t.show()), "join conditions with and or or")
 	}
+}
+
+// ranking reports whether t begins a clause that orders or cuts results.
+func ranking(t token) bool {
+	switch strings.ToLower(t.Value) {
+	case "order", "sort", "limit":
+		return t.Type == kinds.ident
+	}
+	return false
 }

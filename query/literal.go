@@ -56,7 +56,7 @@ func unquote(t token, r *report) (string, bool) {
 				_, w := utf8.DecodeRuneInString(raw[i+n-1:])
 				n += w - 1
 				at.End = t.at.Start + i + n
-				r.add(codeEscape, at, fmt.Sprintf("%s is not an escape", strconv.Quote(raw[i:i+n])),
+				r.add(codeEscape, at, raw[i:i+n]+" is not an escape",
 					`the escapes are \\ \" \' \n \t and \u with four hexadecimal digits`)
 				ok = false
 			}

@@ -243,7 +243,7 @@ func (p *parser) term() syntax {
 	case t.is(kinds.any, kinds.no):
 		return p.quant()
 	case t.Type == kinds.ident && p.ts[p.i+1].Type == kinds.lparen:
-		if end := p.extent(p.i); !p.opensTest(p.i+1, end) {
+		if !p.opensTest(p.i + 1) {
 			break
 		}
 		p.add(codeNoQuantifier, t.at, fmt.Sprintf("%q with parentheses lacks its quantifier", t.Value),
@@ -254,7 +254,7 @@ func (p *parser) term() syntax {
 }
 
 // opensTest reports whether the parenthesis at i begins a condition and not a list of values.
-func (p *parser) opensTest(i, _ int) bool {
+func (p *parser) opensTest(i int) bool {
 	return p.startsTerm(i+1) || p.ts[i+1].is(kinds.any, kinds.no, kinds.not)
 }
 
@@ -325,11 +325,15 @@ func (p *parser) quant() syntax {
 	}
 	if p.ts[p.i+1].Type != kinds.lparen {
 		name := strings.ToLower(f.Value)
-		p.add(codeNotACondition, Span{q.at.Start, f.at.End}, fmt.Sprintf("%s %s has no parentheses", word, name), bareQuantAdvice(q, name, p.ts[p.i+1]))
+		at := Span{q.at.Start, f.at.End}
+		p.add(codeNotACondition, at, fmt.Sprintf("%s %s has no parentheses", word, name), bareQuantAdvice(q, name, p.ts[p.i+1]))
+		if p.extent(p.i) == p.i+1 {
+			p.i++
+			return &holeNode{at}
+		}
 		return p.condition()
 	}
-	x := p.quantOf(q, q.Type == kinds.no)
-	return x
+	return p.quantOf(q, q.Type == kinds.no)
 }
 
 func bareQuantAdvice(q token, name string, after token) string {
@@ -467,7 +471,8 @@ func (p *parser) parseTest(ts []token) (*gTest, int) {
 // test makes a node of what participle parsed from ts.
 func (p *parser) test(g *gTest, ts []token) syntax {
 	n := &testNode{at: Span{ts[0].at.Start, ts[len(ts)-1].at.End}}
-	n.name = p.operand(g.Operand, ts)
+	var sound bool
+	n.name, sound = p.operand(g.Operand, ts)
 	rest := ts[len(g.Operand.Tokens):]
 	n.opAt = Span{n.at.Start, n.at.End}
 	if len(rest) > 0 {
@@ -495,6 +500,9 @@ func (p *parser) test(g *gTest, ts []token) syntax {
 	}
 	for _, v := range vals {
 		n.vals = append(n.vals, p.value(v, p.tokensOf(v.Tokens, ts)))
+	}
+	if !sound {
+		return &holeNode{n.at}
 	}
 	return n
 }
@@ -525,14 +533,15 @@ func (p *parser) tokensOf(gs []lexer.Token, ts []token) []token {
 	return ts[i:min(i+len(gs), len(ts))]
 }
 
-func (p *parser) operand(g *gOperand, ts []token) name {
+// operand gives the name that a test is about; false when it is malformed, which is reported.
+func (p *parser) operand(g *gOperand, ts []token) (name, bool) {
 	at := Span{ts[0].at.Start, ts[len(g.Tokens)-1].at.End}
 	n := name{text: strings.ToLower(g.Name), at: at}
 	if g.Custom == nil {
 		if n.text == "cf" {
 			p.add(codeCustomField, at, "cf has no number", "write cf[10021], with the number of the custom field")
 		}
-		return n
+		return n, n.text != "cf"
 	}
 	num, err := strconv.ParseUint(*g.Custom, 10, 32)
 	switch {
@@ -540,9 +549,10 @@ func (p *parser) operand(g *gOperand, ts []token) name {
 		p.add(codeCustomField, at, fmt.Sprintf("%q has no elements by number", n.text), "only custom fields have one: cf[10021]")
 	case err != nil || num >= 1e9:
 		p.add(codeCustomField, at, fmt.Sprintf("%q is not the number of a custom field", clip(*g.Custom, 40)), "write cf[10021]")
+	default:
+		n.custom, n.n = true, uint32(num)
 	}
-	n.custom, n.n = true, uint32(num%1e9)
-	return n
+	return n, n.custom
 }
 
 func (p *parser) value(g *gValue, ts []token) value {
