@@ -44,7 +44,7 @@ func secretKey(key string) bool {
 
 // hidden: the value is or may be a secret, so no snippet shows it, not even one about its neighbours.
 func hidden(key, value string) bool {
-	return secretKey(key) || key == "token_env" && (!envName.MatchString(value) || tokenish(value))
+	return secretKey(key) || key == "token_env" && !strings.HasPrefix(value, "$") && (!envName.MatchString(value) || tokenish(value))
 }
 
 // tokenish: too long and too mixed for the name of a variable.

@@ -214,7 +214,7 @@ func (r *reader) admission(n *yaml.Node) bool {
 	case err != nil:
 		r.Report(v, RuleAdmissionRole, diag.DidYouMean(s, []string{"triage", "write", "maintain", "admin"}), "unknown role %q", s)
 	case role < r.h.Floor:
-		r.Report(v, RuleBelowFloor, fmt.Sprintf("write %s or higher, or leave it out", r.h.Floor), "minimum %s is below %s, the floor of %s; it may only be raised", role, r.h.Floor, roleShown(r.h.Role))
+		r.Report(v, RuleBelowFloor, fmt.Sprintf("raise it to %s at least, or leave it out", r.h.Floor), "minimum %s is below %s, the floor of %s; it may only be raised", role, r.h.Floor, roleShown(r.h.Role))
 	default:
 		r.h.Minimum = role
 	}

@@ -50,19 +50,19 @@ func whole(s *harness.Source, r diag.Rule, message, suggest string) diag.Diagnos
 	return s.At(r, query.Span{Start: 0, End: end}, message, suggest)
 }
 
-// shadow finds a source that another one of the same harness makes needless: an earlier one that is the same, or any
-// that it implies.
+// shadow finds a source that another one of the same harness makes needless: an earlier one that says the same, or any
+// that matches more.
 func shadow(s *harness.Source, before, after []*harness.Source) (diag.Diagnostic, bool) {
 	comparable := func(o *harness.Source) bool { return o.Bound != nil && o.From == s.From && o.Kind == s.Kind }
-	text := s.Bound.Query().String()
-	for _, o := range before {
-		if comparable(o) && o.Bound.Query().String() == text {
-			return whole(s, RuleDuplicate, fmt.Sprintf("the source is the same as source %d (%s)", o.Index+1, o.QueryPos), "remove one of them"), true
-		}
-	}
 	for _, o := range slices.Concat(before, after) {
-		if comparable(o) && query.Implies(s.Bound, o.Bound) && (o.Index < s.Index || !query.Implies(o.Bound, s.Bound)) {
+		if !comparable(o) || !query.Implies(s.Bound, o.Bound) {
+			continue
+		}
+		switch back := query.Implies(o.Bound, s.Bound); {
+		case !back:
 			return whole(s, RuleShadowed, fmt.Sprintf("source %d (%s) matches all that this one matches", o.Index+1, o.QueryPos), "remove this one: a member of one source is a member"), true
+		case o.Index < s.Index:
+			return whole(s, RuleDuplicate, fmt.Sprintf("the source is the same as source %d (%s)", o.Index+1, o.QueryPos), "remove one of them"), true
 		}
 	}
 	return diag.Diagnostic{}, false
@@ -100,6 +100,9 @@ func unfiltered(s *harness.Source, reg config.Registry) diag.Diagnostics {
 	_, weak := query.Upper([]query.Source{{ID: s.ID(), Query: s.Bound}}, claims, query.Sweep, time.Time{}, 0, nil)
 	var texts []string
 	for _, w := range weak {
+		if w.Leaf.Field == 0 || w.Leaf.AnyElement() && len(weak) > 1 {
+			continue // a whole branch that says nothing, or the weaker form of a leaf that is listed
+		}
 		if t := w.Leaf.String(); !slices.Contains(texts, t) {
 			texts = append(texts, t)
 		}

@@ -108,6 +108,7 @@ var (
 	errorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 	// A query that stands bare on its line: its `v1: ` makes YAML see a second mapping.
 	unquoted = regexp.MustCompile(`(?m)^[ \t]*(?:- +)*(?:.*[{,] *)?(?:query|"query"|'query')[ \t]*:[ \t]+(v[0-9]+[ \t]*:[ \t]+[^\r\n]*)`)
+	grammar  = regexp.MustCompile(`^did not find expected (?:key|'-' indicator|'[,\]}]'|node content|<)`)
 	tabbed   = regexp.MustCompile(`(?m)^ *(\t)[ \t]*[^\s#]`)
 )
 
@@ -121,21 +122,54 @@ func (t *Text) syntax(err error) diag.Diagnostics {
 	if ds != nil {
 		return ds
 	}
-	msg := err.Error()
-	at := 0
-	if m := errorLine.FindStringSubmatch(msg); m != nil {
-		msg = msg[len(m[0]):]
-		if line, e := strconv.Atoi(m[1]); e == nil {
-			at = t.offsetOf(line, 1)
-			for at < len(t.src) && t.src[at] == ' ' {
-				at++
-			}
-		}
-	}
 	if m := tabbed.FindSubmatchIndex(t.src); m != nil {
 		return diag.Diagnostics{t.Diag(RuleTab, m[2], m[3], "a tab indents this line; YAML allows spaces only", "replace the tab with spaces")}
 	}
-	return diag.Diagnostics{t.Diag(RuleSyntax, at, at, "not YAML: "+msg, hint(msg))}
+	msg, line := complaint(err)
+	if strings.HasSuffix(msg, "expected key") || strings.HasSuffix(msg, "expected '-' indicator") {
+		if n := t.misaligned(line); n > 0 {
+			start, end := t.body(n)
+			return diag.Diagnostics{t.Diag(RuleSyntax, start, end, "not YAML: this line begins in a column in which nothing above it began", hint(msg))}
+		}
+	}
+	start, end := t.body(line)
+	return diag.Diagnostics{t.Diag(RuleSyntax, start, end, "not YAML: "+msg, hint(msg))}
+}
+
+// complaint takes the parser's message apart. It counts lines from 0 for what is wrong with the grammar, from 1 for what
+// is wrong inside a token, and says nothing about the first line.
+func complaint(err error) (msg string, line int) {
+	msg, line = err.Error(), 1
+	m := errorLine.FindStringSubmatch(msg)
+	if m == nil {
+		return msg, line
+	}
+	msg = msg[len(m[0]):]
+	if n, e := strconv.Atoi(m[1]); e == nil {
+		line = n
+		if grammar.MatchString(msg) {
+			line++
+		}
+	}
+	return msg, line
+}
+
+// body is what stands on a YAML line behind its indentation; the last line that has anything, when line is behind it.
+func (t *Text) body(line int) (start, end int) {
+	line = min(max(line, 1), len(t.ylns))
+	for {
+		start, end = t.ylns[line-1], len(t.src)
+		if line < len(t.ylns) {
+			end = t.ylns[line]
+		}
+		text := t.src[start:end]
+		trimmed := bytes.TrimSpace(text)
+		if len(trimmed) > 0 || line == 1 {
+			start += max(bytes.Index(text, trimmed), 0)
+			return start, start + len(trimmed)
+		}
+		line--
+	}
 }
 
 // hint is the way out of what the parser says most.

@@ -100,15 +100,13 @@ func (t *Text) Pos(off int) diag.Pos {
 	return diag.Pos{File: t.name, Line: l, Col: c}
 }
 
-// Diag makes a diagnostic about the bytes [start, end).
+// Diag makes a diagnostic about the bytes [start, end); about a place where they are none.
 func (t *Text) Diag(r diag.Rule, start, end int, message, suggest string) diag.Diagnostic {
 	start = min(max(start, 0), len(t.src))
 	end = min(max(end, start), len(t.src))
 	d := diag.Diagnostic{File: t.name, Code: r.Code, Severity: r.Severity, Message: message, Suggest: suggest}
 	d.Line, d.Col = t.LineCol(start)
-	if end > start {
-		d.EndLine, d.EndCol = t.LineCol(end)
-	}
+	d.EndLine, d.EndCol = t.LineCol(end)
 	d.Snippet = t.snippet(d.Line)
 	return d
 }
