@@ -34,7 +34,11 @@ func (c *call) user() {
 
 func (c *call) getRepo() { c.json(http.StatusOK, c.repository(c.repo)) }
 
+// getRepoByID answers signed-in callers only, also for a public repository (routers/api/v1/api.go, reqToken).
 func (c *call) getRepoByID() {
+	if !c.signedIn() {
+		return
+	}
 	r, ok := c.w.RepoByID(c.number("id"))
 	if !ok {
 		c.missing("")
