@@ -73,6 +73,9 @@ type Candidate struct {
 	// versions, when a part that both have differs.
 	Digests  map[string]uint64
 	Evidence []byte // goes into the dispatch record; opaque JSON
+	// Hold says that the entity is a member and that nothing is asked about it now (its trigger says no, or it has
+	// none): the pair enters the match and nothing is emitted or closed.
+	Hold bool
 }
 
 // Entity is what the ledger holds of one entity in one scope.

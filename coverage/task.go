@@ -62,6 +62,7 @@ type Task struct {
 	To       time.Time // exclusive end; zero is open
 	Started  time.Time // provider's clock before the first page; closing a tail moves the frontier here
 	Cursor   []byte
+	End      bool // the last page is committed: only Close is owed. Reading it again from Cursor is right, too
 	Turn     int
 	Pages    int
 	Entities int
