@@ -97,7 +97,7 @@ func (t txn) probe(sc scope.Scope, sid string, s *sweepRow, clock time.Time) (Ta
 		return Task{}, false, err
 	}
 	return Task{Scope: sc, Kind: Probe, Walk: s.Def.Name, Started: clock, Turn: s.Turn, Numbers: numbers,
-		Tries: s.Probe.Tries}, true, nil
+		Tries: s.Probe.Tries, last: numbers[len(numbers)-1]}, true, nil
 }
 
 // Due returns up to n entities with an appointment at or before clock. Reasons take turns, so that a flood of one does

@@ -96,7 +96,16 @@ func (a *applier) match(e *entityRow, c *Candidate) error {
 		p.entries++
 		p.closed, p.reopened, p.tries = nil, "", 0 // earlier entries can never be the same decision again
 		a.out.Entered++
-		return a.emit(e, p, c)
+		if !c.Hold {
+			return a.emit(e, p, c)
+		}
+	}
+	if c.Hold {
+		p.version, p.digests = c.Version, maps.Clone(c.Digests)
+		if p.pending == "" {
+			return nil
+		}
+		return a.withdraw(e, c.Source, p)
 	}
 	known, err := a.known(e, p, c)
 	if err != nil {

@@ -29,7 +29,7 @@ type sweepRow struct {
 type probeRow struct {
 	Next      int64     `json:"next"`
 	Max       int64     `json:"max"`
-	Asked     int       `json:"asked"`
+	Batches   int       `json:"batches"`
 	Tries     int       `json:"tries,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Why       string    `json:"why,omitempty"`
@@ -408,15 +408,15 @@ func (l *Ledger) closeProbe(ctx context.Context, t *Task) error {
 		if err != nil {
 			return err
 		}
-		if s == nil || s.Probe == nil || s.Turn != t.Turn || len(t.Numbers) == 0 {
+		if s == nil || s.Probe == nil || s.Turn != t.Turn || t.last < s.Probe.Next {
 			return ErrTask
 		}
-		s.Probe.Asked += len(t.Numbers)
+		s.Probe.Batches++
 		s.Probe.Tries, s.Probe.NotBefore = 0, time.Time{}
 		if t.Short != "" {
 			s.Probe.Why = clip(t.Short)
 		}
-		rest, err := tx.unmetNumbers(st.SID, s, t.Numbers[len(t.Numbers)-1]+1, s.Probe.Max, 1)
+		rest, err := tx.unmetNumbers(st.SID, s, t.last+1, s.Probe.Max, 1)
 		if err != nil {
 			return err
 		}

@@ -69,6 +69,8 @@ type Task struct {
 	Short    string  // why it can no longer be covered; the first reason
 	Numbers  []int64 // Probe
 	Tries    int
+
+	last int64 // Probe: the highest number of the batch
 }
 
 // Progress is what one page adds to a task.
