@@ -324,7 +324,11 @@ func (d *Document) Scalar(n *yaml.Node) Scalar {
 		at := d.begin(n)
 		return Scalar{text: n.Value, off: []int{at, at}}
 	}
-	return Scalar{text: n.Value, off: append(s.off, s.i), exact: true}
+	end := s.i
+	if last := len(s.off) - 1; last >= 0 && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		end = s.off[last] + 1 // not behind the breaks that are cut off
+	}
+	return Scalar{text: n.Value, off: append(s.off, end), exact: true}
 }
 
 func (d *Document) decode(n *yaml.Node) (*scan, bool) {

@@ -100,11 +100,12 @@ func (t *Text) Pos(off int) diag.Pos {
 	return diag.Pos{File: t.name, Line: l, Col: c}
 }
 
-// Diag makes a diagnostic about the bytes [start, end); about a place where they are none.
+// Diag makes a diagnostic about the bytes [start, end); about a place where they are none. What looks like a credential
+// is left out of its texts.
 func (t *Text) Diag(r diag.Rule, start, end int, message, suggest string) diag.Diagnostic {
 	start = min(max(start, 0), len(t.src))
 	end = min(max(end, start), len(t.src))
-	d := diag.Diagnostic{File: t.name, Code: r.Code, Severity: r.Severity, Message: message, Suggest: suggest}
+	d := diag.Diagnostic{File: t.name, Code: r.Code, Severity: r.Severity, Message: redact(message), Suggest: redact(suggest)}
 	d.Line, d.Col = t.LineCol(start)
 	d.EndLine, d.EndCol = t.LineCol(end)
 	d.Snippet = t.snippet(d.Line)
@@ -118,6 +119,8 @@ var tokenLike = regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[
 
 // LooksSecret reports whether a value contains what is a credential by its form.
 func LooksSecret(s string) bool { return tokenLike.MatchString(s) }
+
+func redact(s string) string { return tokenLike.ReplaceAllLiteralString(s, "***") }
 
 // maxSnippet keeps one huge line from filling a report; printers cut further.
 const maxSnippet = 4096
