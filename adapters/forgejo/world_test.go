@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A stage is a small repository with people of every role, on a simulated server.
 type stage struct {
-	t      *testing.T
+	t      testing.TB
 	w      *forgesim.World
 	client *http.Client
 	meter  *meter
@@ -48,7 +48,7 @@ token text=adm user=olga
 token text=rw user=wes
 `
 
-func newStage(t *testing.T, flavour face.Flavour, script string) *stage {
+func newStage(t testing.TB, flavour face.Flavour, script string) *stage {
 	t.Helper()
 	w := forgesim.New(forgesim.Options{Profile: flavour.Profile()})
 	s := &stage{t: t, w: w, meter: &meter{}, token: "adm"}
