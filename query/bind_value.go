@@ -45,6 +45,10 @@ func emptyAdvice(f *Field, shown string) string {
 }
 
 func (b *binder) wrong(v value, f *Field, shown, suggest string) {
+	if v.kind == valNow {
+		b.add(codeNowHere, v.at, fmt.Sprintf("now is no value for %s, which is %s", shown, typeName(f.Type)), "write "+exampleFor(f, shown))
+		return
+	}
 	if suggest == "" {
 		suggest = "write " + exampleFor(f, shown)
 	}

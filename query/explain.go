@@ -9,7 +9,9 @@ import (
 // It follows the grammar of a test from left to right and words the first thing that does not fit as a person meant it.
 func (p *parser) explain(ts []token, after token) {
 	e := explainer{p: p, ts: ts, after: after}
-	e.operand()
+	if !e.strings() {
+		e.operand()
+	}
 }
 
 type explainer struct {
@@ -32,20 +34,47 @@ func (e *explainer) rest(i int) Span {
 	return Span{e.ts[i].at.Start, e.ts[len(e.ts)-1].at.End}
 }
 
+// strings explains strings that end where their writer did not mean them to; it reports whether there are such.
+func (e *explainer) strings() bool {
+	for i, t := range e.ts {
+		if t.Type != kinds.str {
+			continue
+		}
+		if n := e.at(i + 1); i+1 < len(e.ts) && n.at.Start == t.at.End && (n.word() || n.Type == kinds.str) {
+			e.p.add(codeOpenString, Span{t.at.Start, n.at.End}, fmt.Sprintf("%s follows the string %s without a space", n.show(), t.show()),
+				fmt.Sprintf(`write \%c for a quote inside a string, or enclose it in the other quotes`, t.Value[0]))
+			return true
+		}
+		if !closed(t.Value) {
+			unquote(t, e.p.report)
+			return true
+		}
+	}
+	return false
+}
+
 func (e *explainer) operand() {
 	t, n := e.at(0), e.at(1)
 	add := e.p.add
 	switch {
 	case t.word() && n.Type == kinds.colon:
-		add(codeForeignSyntax, Span{t.at.Start, e.at(min(2, len(e.ts)-1)).at.End}, fmt.Sprintf("%q is the syntax of a provider's search", t.Value+":"),
-			"write field = value, for example label = \"bug\" or state = open")
+		for i := 0; i+1 < len(e.ts); i++ {
+			if t := e.at(i); t.word() && e.at(i+1).Type == kinds.colon {
+				add(codeForeignSyntax, Span{t.at.Start, e.at(min(i+2, len(e.ts)-1)).at.End}, fmt.Sprintf("%q is the syntax of a provider's search", t.Value+":"),
+					"write field = value, for example label = \"bug\" or state = open")
+			}
+		}
+	case t.Type == kinds.ident && n.Type == kinds.lbracket && e.at(2).Type == kinds.number && e.at(3).Type == kinds.rbracket:
+		e.operator(4)
 	case t.Type == kinds.ident && n.Type == kinds.lbracket:
 		add(codeCustomField, e.rest(0), "a custom field is malformed", "write cf[10021]")
 	case t.Type == kinds.ident:
 		e.operator(1)
 	case t.keyword():
 		add(codeReserved, t.at, fmt.Sprintf("%q is a reserved word and no field", t.Value), "begin a condition with a field")
-	case t.is(kinds.str, kinds.number, kinds.date, kinds.instant, kinds.span):
+	case t.is(kinds.date, kinds.instant, kinds.span, kinds.minus):
+		add(codeNotACondition, t.at, fmt.Sprintf("%s stands where a field belongs", t.show()), "write the field first: updated < now - 14d")
+	case t.is(kinds.str, kinds.number):
 		add(codeNotACondition, t.at, fmt.Sprintf("%s stands where a field belongs", t.show()), "write the field first: label = \"bug\"")
 	default:
 		add(codeNotACondition, t.at, fmt.Sprintf("%s stands where a condition belongs", t.show()), "begin a condition with a field")
@@ -68,7 +97,7 @@ func (e *explainer) operator(i int) {
 		e.value(i + 1)
 	case kinds.starts:
 		if n.Type != kinds.with {
-			add(codeNoValue, t.at, "starts is followed by "+n.show(), `write starts with "…"`)
+			add(codeNoValue, t.at, `"starts" is followed by `+n.show(), `write starts with "…"`)
 			return
 		}
 		e.value(i + 2)
@@ -77,9 +106,9 @@ func (e *explainer) operator(i int) {
 		case kinds.in, kinds.contains, kinds.starts:
 			e.operator(i + 1)
 		case kinds.cmp, kinds.str, kinds.ident:
-			add(codeSpelling, t.at, "not stands before no in, contains or starts with", "write != for not equal")
+			add(codeSpelling, t.at, `"not" stands before no in, contains or starts with`, "write != for not equal")
 		default:
-			add(codeSpelling, t.at, "not is followed by "+n.show(), "write not in (…), not contains or not starts with")
+			add(codeSpelling, t.at, `"not" is followed by `+n.show(), "write not in (…), not contains or not starts with")
 		}
 	case kinds.lparen:
 		add(codeNoQuantifier, e.rest(0), fmt.Sprintf("%q is followed by parentheses", field), fmt.Sprintf("write %[1]s in (…) for several values, or any %[1]s(…)", field))
@@ -126,9 +155,9 @@ func (e *explainer) empty(i int) {
 	case n.Type == kinds.empty:
 		e.trailing(i + 2)
 	case w == "null" || w == "none" || w == "nil" || w == "undefined" || w == "unset":
-		e.p.add(codeSpelling, at, fmt.Sprintf("is %s is not an operator of this language", w), "write is empty")
+		e.p.add(codeSpelling, at, fmt.Sprintf("%q is not an operator of this language", "is "+w), "write is empty")
 	default:
-		e.p.add(codeSpelling, at, fmt.Sprintf("is is followed by %s", n.show()), "is goes with empty only; write = for a value")
+		e.p.add(codeSpelling, at, fmt.Sprintf(`"is" is followed by %s`, n.show()), `"is" goes with empty only; write = for a value`)
 	}
 }
 
@@ -153,10 +182,14 @@ func (e *explainer) oneValue(i int) (int, bool) {
 		return i + 2, true
 	case t.Type == kinds.now:
 		return e.nowValue(i)
+	case t.Type == kinds.span && !hasUnit(t.Value):
+		add(codeNumber, t.at, fmt.Sprintf("%q is not a number", clip(t.Value, 40)), "write digits, with a point before decimals")
 	case t.Type == kinds.span:
 		add(codeSpan, t.at, fmt.Sprintf("%q stands alone", t.Value), "write now - "+t.Value)
 	case t.Type == kinds.minus && n.Type == kinds.span:
 		add(codeSpan, Span{t.at.Start, n.at.End}, fmt.Sprintf("%q stands alone", "-"+n.Value), "write now - "+n.Value)
+	case t.Type == kinds.lparen && prev.is(kinds.contains, kinds.with):
+		add(codeList, Span{t.at.Start, e.rest(i).End}, fmt.Sprintf("%s is followed by a list", prev.show()), "write one condition for each text and join them with or")
 	case t.Type == kinds.lparen:
 		add(codeList, Span{t.at.Start, e.rest(i).End}, fmt.Sprintf("%s is followed by a list", prev.show()), "write in (…) for several values")
 	case t.Type == kinds.cmp:
@@ -191,7 +224,7 @@ func (e *explainer) nowValue(i int) (int, bool) {
 func (e *explainer) list(i int) {
 	open := e.at(i)
 	if i >= len(e.ts) || open.Type != kinds.lparen {
-		e.p.add(codeList, e.at(i-1).at, "in is followed by "+open.show(), `write the values in parentheses: in ("a", "b")`)
+		e.p.add(codeList, e.at(i-1).at, `"in" is followed by `+open.show(), `write the values in parentheses: in ("a", "b")`)
 		return
 	}
 	i++
@@ -221,7 +254,7 @@ func (e *explainer) list(i int) {
 			e.trailing(end + 1)
 			return
 		case t.is(kinds.and, kinds.or):
-			e.p.add(codeList, t.at, fmt.Sprintf("%s stands in a list", strings.ToLower(t.Value)), "separate values with commas")
+			e.p.add(codeList, t.at, fmt.Sprintf("%q stands in a list", strings.ToLower(t.Value)), "separate values with commas")
 			return
 		default:
 			e.p.add(codeList, t.at, fmt.Sprintf("%s follows a value in a list", t.show()), "separate values with commas; text of several words is quoted")
@@ -236,6 +269,8 @@ func (e *explainer) trailing(i int) {
 	switch {
 	case ranking(t):
 		e.p.add(codeForeignSyntax, e.rest(i), fmt.Sprintf("a query has no %s", strings.ToLower(t.Value)), "remove it; every match is handed on")
+	case t.is(kinds.plus, kinds.minus) && e.at(i+1).Type == kinds.span:
+		e.p.add(codeSpan, Span{t.at.Start, e.at(i + 1).at.End}, fmt.Sprintf("%s is followed by a span of time", prev.show()), "a span is added to now only: now - 14d")
 	case prev.Type == kinds.ident && (t.word() || t.is(kinds.minus, kinds.number, kinds.colon)):
 		at := Span{prev.at.Start, e.rest(i).End}
 		text := strings.TrimSpace(e.p.textOf(at))
@@ -258,4 +293,9 @@ func ranking(t token) bool {
 		return t.Type == kinds.ident
 	}
 	return false
+}
+
+func hasUnit(span string) bool {
+	_, ok := units[strings.ToLower(strings.TrimLeft(span, "0123456789."))]
+	return ok
 }

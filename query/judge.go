@@ -102,7 +102,7 @@ func (j *judgement) joined(terms []expr, or bool) truth {
 		if or {
 			j.add(codeAlways, spanOf(t), fmt.Sprintf("%s, or what stands before it, is true of every entity", clip(render(t), 120)), "remove both")
 		} else {
-			j.add(codeNeverPart, spanOf(t), fmt.Sprintf("%s and what stands before it are never true together", clip(render(t), 120)), clashAdvice(t))
+			j.add(codeNeverPart, spanOf(t), fmt.Sprintf("%s and what stands before it are never true together", clip(render(t), 120)), "remove one, or join them with or")
 		}
 		return ruled
 	}
@@ -110,13 +110,6 @@ func (j *judgement) joined(terms []expr, or bool) truth {
 		j.add(codeRepeatedTest, spanOf(t), fmt.Sprintf("%s is repeated", clip(render(t), 120)), "remove it")
 	}
 	return undecidable
-}
-
-func clashAdvice(e expr) string {
-	if t, ok := e.(*testExpr); ok && t.op == OpIn && !t.neg {
-		return fmt.Sprintf("join them with or, or write %s in (…)", t.field.Name)
-	}
-	return "remove one, or join them with or"
 }
 
 func spanOf(e expr) Span {
@@ -212,17 +205,22 @@ func (c *clash) take(e expr, negate bool) bool {
 		return c.take(x.x, !negate)
 	case *andExpr:
 		if !negate && len(x.terms) > 0 {
-			return c.takeAll(x.terms, negate)
+			return c.takeAll(x, x.terms, negate)
 		}
 	case *orExpr:
 		if negate && len(x.terms) > 0 {
-			return c.takeAll(x.terms, negate)
+			return c.takeAll(x, x.terms, negate)
 		}
 	}
 	return c.atom(e, negate)
 }
 
-func (c *clash) takeAll(es []expr, negate bool) bool {
+func (c *clash) takeAll(whole expr, es []expr, negate bool) bool {
+	key, _ := atomKey(whole)
+	if c.seen[polar(key, !negate)] {
+		return true
+	}
+	c.seen[polar(key, negate)] = true
 	for _, e := range es {
 		if c.take(e, negate) {
 			return true

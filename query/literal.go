@@ -77,6 +77,19 @@ func unquote(t token, r *report) (string, bool) {
 	return "", false
 }
 
+// closed reports whether a string token ends with the quote that it begins with.
+func closed(raw string) bool {
+	for i := 1; i < len(raw); i++ {
+		switch raw[i] {
+		case raw[0]:
+			return true
+		case '\\':
+			i++
+		}
+	}
+	return false
+}
+
 // escape decodes the escape that s begins with; n is 0 when it is none. A surrogate and the null character are no text.
 func escape(s string) (r rune, n int) {
 	if len(s) < 2 {

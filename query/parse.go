@@ -95,6 +95,7 @@ func (p *parser) tag() {
 	case isTag:
 		p.add(codeNoVersion, t.at, "the colon after v1 is missing", "write v1:")
 		p.i++
+	case t.Type == kinds.junk: // reported by the lexer
 	default:
 		p.add(codeNoVersion, Span{t.at.Start, t.at.Start}, "the query does not begin with its version", "write v1: before it")
 	}
@@ -160,7 +161,7 @@ func (p *parser) expr() syntax {
 			p.i++
 			if joint != 0 && joint != t.Type && !mixed {
 				mixed = true
-				p.add(codeMixed, t.at, fmt.Sprintf("%s stands beside %s", strings.ToLower(t.Value), other(t)),
+				p.add(codeMixed, t.at, fmt.Sprintf("%q stands beside %q", strings.ToLower(t.Value), other(t)),
 					"put parentheses around what belongs together: a and (b or c)")
 			}
 			if joint == 0 {
@@ -168,7 +169,7 @@ func (p *parser) expr() syntax {
 			}
 			if n := p.peek(); n.EOF() || n.is(kinds.rparen, kinds.and, kinds.or) {
 				if !p.stopped {
-					p.add(codeDangling, t.at, fmt.Sprintf("%s is followed by %s", strings.ToLower(t.Value), n.show()), "write a condition after it, or remove it")
+					p.add(codeDangling, t.at, fmt.Sprintf("%q is followed by %s", strings.ToLower(t.Value), n.show()), "write a condition after it, or remove it")
 				}
 				continue
 			}
@@ -196,7 +197,7 @@ func other(t token) string {
 // first parses the first term, reporting a conjunction that stands before it.
 func (p *parser) first() []syntax {
 	for t := p.peek(); t.is(kinds.and, kinds.or); t = p.peek() {
-		p.add(codeDangling, t.at, fmt.Sprintf("%s has no condition before it", strings.ToLower(t.Value)), "remove it")
+		p.add(codeDangling, t.at, fmt.Sprintf("%q has no condition before it", strings.ToLower(t.Value)), "remove it")
 		p.i++
 	}
 	if t := p.peek(); t.EOF() || t.Type == kinds.rparen {
@@ -277,7 +278,7 @@ func (p *parser) not() syntax {
 		return &holeNode{t.at}
 	}
 	if n := p.peek(); n.EOF() || n.is(kinds.rparen, kinds.and, kinds.or) {
-		p.add(codeDangling, t.at, fmt.Sprintf("not is followed by %s", n.show()), "write a condition after it, or remove it")
+		p.add(codeDangling, t.at, `"not" is followed by `+n.show(), "write a condition after it, or remove it")
 		return &holeNode{t.at}
 	}
 	x := p.term()
@@ -319,14 +320,14 @@ func (p *parser) quant() syntax {
 	word := strings.ToLower(q.Value)
 	f := p.peek()
 	if f.Type != kinds.ident {
-		p.add(codeNotACondition, q.at, fmt.Sprintf("%s is followed by %s", word, f.show()), fmt.Sprintf("write %s comment(…), with the field it speaks of", word))
+		p.add(codeNotACondition, q.at, fmt.Sprintf("%q is followed by %s", word, f.show()), fmt.Sprintf("write %s comment(…), with the field it speaks of", word))
 		p.i = p.extent(p.i)
 		return &holeNode{q.at}
 	}
 	if p.ts[p.i+1].Type != kinds.lparen {
 		name := strings.ToLower(f.Value)
 		at := Span{q.at.Start, f.at.End}
-		p.add(codeNotACondition, at, fmt.Sprintf("%s %s has no parentheses", word, name), bareQuantAdvice(q, name, p.ts[p.i+1]))
+		p.add(codeNotACondition, at, fmt.Sprintf("%q has no parentheses", word+" "+name), bareQuantAdvice(q, name, p.ts[p.i+1]))
 		if p.extent(p.i) == p.i+1 {
 			p.i++
 			return &holeNode{at}

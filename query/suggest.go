@@ -38,7 +38,11 @@ func (b *binder) lacksKind(n name, f *Field) {
 func (b *binder) unknownField(n name) {
 	if f := fieldOfV1(n); f != nil {
 		if !slices.Contains(f.Providers, b.cat.provider) {
-			b.add(codeProviderLacks, n.at, fmt.Sprintf("%s has no field %s", b.cat.provider, n), fmt.Sprintf("it exists on %s", list(f.Providers, "and")))
+			suggest := fmt.Sprintf("it exists on %s", list(f.Providers, "and"))
+			if f.ID == FStatus || f.ID == FStatusCategory {
+				suggest += "; write state for open and closed"
+			}
+			b.add(codeProviderLacks, n.at, fmt.Sprintf("%s has no field %s", b.cat.provider, n), suggest)
 			return
 		}
 		if !slices.Contains(f.Kinds, b.kind) {
