@@ -82,10 +82,10 @@ func (a anchors) has(l *Leaf) bool {
 	return false
 }
 
-// anchorsOfElements: every entity has a title and may have a body, so that their presence selects nothing.
+// anchorsOfElements: where no condition anchors, that there is an element may.
 func anchorsOfElements(q *quantExpr) anchors {
 	inner := anchorsOf(q.field, q.where, true)
-	if inner.none() && q.field.ID != FTitle && q.field.ID != FBody {
+	if inner.none() && !alwaysThere(q.field.ID) {
 		l := anyElement(q.field)
 		return anchors{[]Leaf{l}, weight(&l)}
 	}

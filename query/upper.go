@@ -210,11 +210,14 @@ func (b *bounder) someElement(q *quantExpr) *Search {
 	if len(s.And) > 0 {
 		b.owe(b.quantLeaf(q, true), "each condition is filtered on its own; that one element meets all is checked locally")
 	}
-	if !s.All {
+	if !s.All || alwaysThere(q.field.ID) {
 		return s
 	}
-	return b.ask(Leaf{Field: q.field.ID, Positive: true})
+	return b.ask(anyElement(q.field))
 }
+
+// alwaysThere: that an entity has a title or a body selects nothing.
+func alwaysThere(id FieldID) bool { return id == FTitle || id == FBody }
 
 // within weakens what is asked of one element; only positive conditions are filtered.
 func (b *bounder) within(q *quantExpr, x expr) *Search {
