@@ -173,9 +173,15 @@ func (w *World) ReportStatus(full, sha, login string, s Status) error {
 	s.ID = int64(len(r.statuses[sha]) + 1)
 	s.At, _ = w.clock.tick()
 	r.statuses[sha] = append(r.statuses[sha], status{s, u.ID})
-	return w.changeAll(func(t *thread) bool {
-		return t.repo == r && t.kind == ChangeProposal && t.now().headSHA == sha
-	}, func(e *edit) error { e.touch(StatusReported); return nil })
+	for _, t := range r.heads[sha] {
+		if t.now().gone || t.now().headSHA != sha {
+			continue
+		}
+		if err := w.change(t, func(e *edit) error { e.touch(StatusReported); return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Commit resolves the id of a commit or the name of a branch to a commit of the repository.

@@ -143,7 +143,8 @@
 //
 // Lags are measured in time that has passed, so that a clock that steps back (advance by=-5m)
 // hides nothing. States of an entity older than six hours are forgotten, and a longer lag shows
-// the oldest that is left.
+// the oldest that is left. The names of labels, milestones, accounts and repositories, and roles, are
+// always those of now.
 //
 // What moves "updated" is a Profile's Moves: the provider's habit, not the world's.
 package forgesim

@@ -96,6 +96,11 @@ func (w *World) admit(t *thread, s *record, numbers Kind) {
 	r.byNumber[t.number] = t
 	at, _ := slices.BinarySearchFunc(r.threads, t, byCreation)
 	r.threads = slices.Insert(r.threads, at, t)
+	r.outline = slices.Insert(r.outline, at, outline{})
+	for i := at; i < len(r.threads); i++ {
+		r.threads[i].index = i
+	}
+	w.sketch(t)
 	w.threads[t.id] = t
 	w.count(t, s, +1)
 	if t.name != "" {
@@ -113,6 +118,7 @@ func (w *World) ref(t *thread) string { return w.fullName(t.repo) + "#" + itoa(t
 func (e *edit) moveHead(sha string) {
 	e.headSHA = sha
 	e.t.repo.commits[sha] = true
+	e.t.repo.heads[sha] = append(e.t.repo.heads[sha], e.t)
 	if head := e.w.repos[e.headRepo]; head != nil {
 		head.commits[sha], head.branches[e.head] = true, sha
 	}

@@ -146,7 +146,7 @@ func BenchmarkSweep(b *testing.B) {
 	r := w.Reader(w.Profile().Moves, 0)
 	for b.Loop() {
 		for off := 0; off < 10_000; off += 50 {
-			r.Select(1, nil, nil, off, 50)
+			r.Select(1, forgesim.Where{}, nil, nil, off, 50)
 		}
 	}
 }

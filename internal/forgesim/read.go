@@ -47,20 +47,34 @@ func (r Row) Labeled(id int64) bool {
 // Order compares two rows; the rows of a selection come newest-created first without one.
 type Order func(a, b Row) int
 
-// Select reads the entities of a repository that keep accepts, of those the ones from offset
-// on, at most limit, and how many there are in all.
-func (r Reader) Select(repoID int64, keep func(Row) bool, order Order, offset, limit int) ([]Entity, int) {
+// Where is what most listings ask, answered without looking into each entity. The zero value
+// accepts everything.
+type Where struct {
+	Kind          Kind  // "": both
+	Closed        *bool // nil: both
+	Since, Before int64 // bounds on "updated", in unix seconds, inclusive; 0: none
+}
+
+func (q Where) fits(o outline) bool {
+	return !o.gone && (q.Kind == "" || o.proposal == (q.Kind == ChangeProposal)) && (q.Closed == nil || o.closed == *q.Closed) &&
+		(q.Since == 0 || o.updated >= q.Since) && (q.Before == 0 || o.updated <= q.Before)
+}
+
+// Select reads the entities of a repository that where and keep accept, of those the ones
+// from offset on, at most limit, and how many there are in all.
+func (r Reader) Select(repoID int64, where Where, keep func(Row) bool, order Order, offset, limit int) ([]Entity, int) {
 	r.w.mu.Lock()
 	defer r.w.mu.Unlock()
 	var rows []Row
 	total := 0
-	for row := range r.rows(repoID) {
-		if keep != nil && !keep(row) {
+	// Without an order the rows come in theirs, and only the page is looked at.
+	onPage := func() bool { return order != nil || total >= offset && total-offset < limit }
+	for row := range r.rows(repoID, where) {
+		if keep != nil && !keep(row()) {
 			continue
 		}
-		// Without an order the rows come in theirs, and only the page is kept.
-		if order != nil || total >= offset && total-offset < limit {
-			rows = append(rows, row)
+		if onPage() {
+			rows = append(rows, row())
 		}
 		total++
 	}
@@ -76,20 +90,30 @@ func (r Reader) Select(repoID int64, keep func(Row) bool, order Order, offset, l
 	return out, total
 }
 
-// rows are the entities of a repository, newest-created first.
-func (r Reader) rows(repoID int64) iter.Seq[Row] {
-	return func(yield func(Row) bool) {
+// rows are the entities of a repository, newest-created first. A row is fetched when it is
+// asked for. The outline answers where for readers of the present under the world's own rules.
+func (r Reader) rows(repoID int64, where Where) iter.Seq[func() Row] {
+	return func(yield func(func() Row) bool) {
 		rp := r.w.repos[repoID]
 		if rp == nil || rp.deleted {
 			return
 		}
 		_, elapsed := r.w.clock.tick()
-		for _, t := range slices.Backward(rp.threads) {
-			s := t.now()
-			if r.lag > 0 {
-				s = t.asOf(elapsed - r.lag)
+		fast := r.lag == 0 && r.moves == r.w.profile.Moves
+		at := 0
+		fetch := func() Row { return Row{rp.threads[at], rp.threads[at].now(), r.moves} }
+		for at = len(rp.threads) - 1; at >= 0; at-- {
+			if fast {
+				if where.fits(rp.outline[at]) && !yield(fetch) {
+					return
+				}
+				continue
 			}
-			if s != nil && !s.gone && !yield(Row{t, s, r.moves}) {
+			row := Row{rp.threads[at], rp.threads[at].asOf(elapsed - r.lag), r.moves}
+			if row.s == nil || !where.fits(sketchOf(row.t, row.s, r.moves)) {
+				continue
+			}
+			if !yield(func() Row { return row }) {
 				return
 			}
 		}
@@ -125,7 +149,8 @@ func (r Reader) Comments(repoID int64) []RepoComment {
 	r.w.mu.Lock()
 	defer r.w.mu.Unlock()
 	var out []RepoComment
-	for row := range r.rows(repoID) {
+	for fetch := range r.rows(repoID, Where{}) {
+		row := fetch()
 		for _, c := range row.s.comments {
 			out = append(out, RepoComment{r.w.viewComment(row.t, c), row.t.number, row.t.kind})
 		}

@@ -34,6 +34,7 @@ func (w *World) addRepo(full string, private bool) (Repo, error) {
 	}
 	r.BaseSHA = commit("base", itoa(r.ID))
 	r.commits, r.branches = map[string]bool{r.BaseSHA: true}, map[string]string{r.DefaultBranch: r.BaseSHA}
+	r.heads = map[string][]*thread{}
 	w.repos[r.ID] = r
 	delete(w.moved, place(u.ID, name))
 	w.home = r.ID

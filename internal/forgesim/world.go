@@ -65,11 +65,13 @@ type repo struct {
 	deleted  bool
 	roles    map[int64]Role
 	threads  []*thread // ascending by creation, then id
+	outline  []outline // of each thread, for listings of many
 	byNumber map[int64]*thread
 	next     map[Kind]int64
 	statuses map[string][]status // by commit
 	commits  map[string]bool
-	branches map[string]string // head commit by name
+	branches map[string]string    // head commit by name
+	heads    map[string][]*thread // by a commit that is or was their head
 }
 
 type token struct {
@@ -91,6 +93,7 @@ type thread struct {
 	created            time.Time
 	name               string // alias
 	born               time.Duration
+	index              int       // in the repository's threads
 	past               []*record // ascending by time
 }
 
@@ -108,6 +111,23 @@ func (t *thread) asOf(elapsed time.Duration) *record {
 		return t.past[0]
 	}
 	return nil
+}
+
+// outline is what most listings ask first, laid side by side: a page out of 100,000
+// entities must not look into each of them.
+type outline struct {
+	updated                int64 // whole seconds, by the profile
+	proposal, closed, gone bool
+}
+
+// sketch brings an entity's outline up to date.
+func (w *World) sketch(t *thread) {
+	s := t.now()
+	t.repo.outline[t.index] = sketchOf(t, s, w.profile.Moves)
+}
+
+func sketchOf(t *thread, s *record, m Moves) outline {
+	return outline{latest(s.touches, m).Unix(), t.kind == ChangeProposal, s.closed, s.gone}
 }
 
 // memory is how far back older states of an entity are kept for lagging readers.
@@ -206,6 +226,7 @@ func (w *World) change(t *thread, f func(*edit) error) error {
 		t.past = t.past[:len(t.past)-1] // no reader can stand between the two
 	}
 	t.past = append(t.past, e.record)
+	w.sketch(t)
 	for len(t.past) > 1 && t.past[1].at < elapsed-memory {
 		t.past = t.past[1:]
 	}

@@ -197,17 +197,17 @@ func nextNumber(t *testing.T, w *forgesim.World) int64 {
 func TestAReaderMayLag(t *testing.T) {
 	w := world(t, small+"advance by=1m ; close on=one as=olga ; create as=olga title=two ; advance by=10s")
 	late := w.Reader(w.Profile().Moves, 30*time.Second)
-	es, total := late.Select(1, nil, nil, 0, 50)
+	es, total := late.Select(1, forgesim.Where{}, nil, nil, 0, 50)
 	require.Equal(t, 1, total)
 	assert.False(t, es[0].Closed)
 	_, found := late.Entity(1, 2)
 	assert.False(t, found)
 
 	run(t, w, "advance by=-1h")
-	_, total = late.Select(1, nil, nil, 0, 50)
+	_, total = late.Select(1, forgesim.Where{}, nil, nil, 0, 50)
 	assert.Equal(t, 1, total, "stepping back is no passing of time")
 	run(t, w, "advance by=20s")
-	es, total = late.Select(1, nil, nil, 0, 50)
+	es, total = late.Select(1, forgesim.Where{}, nil, nil, 0, 50)
 	assert.Equal(t, 2, total)
 	assert.True(t, es[1].Closed)
 }
@@ -321,7 +321,7 @@ func TestManyAtOnce(t *testing.T) {
 				w.Advance(time.Second)
 				_, err = w.Entities("")
 				assert.NoError(t, err)
-				w.Reader(w.Profile().Moves, time.Minute).Select(1, nil, nil, 0, 5)
+				w.Reader(w.Profile().Moves, time.Minute).Select(1, forgesim.Where{}, nil, nil, 0, 5)
 			}
 		})
 	}

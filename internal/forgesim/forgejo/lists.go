@@ -23,19 +23,8 @@ func (c *call) listIssues() {
 	if !ok {
 		return
 	}
-	labels, stones := c.labelIDs(), c.milestoneIDs()
-	word := c.keyword()
-	keep := func(r sim.Row) bool {
-		return c.stateFits(r) && c.typeFits(r) && win.has(r.Updated()) &&
-			!slices.ContainsFunc(labels, func(id int64) bool { return !r.Labeled(id) }) &&
-			(len(stones) == 0 || slices.Contains(stones, r.Milestone())) &&
-			(people[0] == nil || r.Author() == people[0].ID) &&
-			(people[1] == nil || r.Assigned(people[1].ID)) &&
-			(people[2] == nil || strings.Contains(strings.ToLower(r.Body()), "@"+strings.ToLower(people[2].Login))) &&
-			word(r)
-	}
 	p := c.paging()
-	es, total := c.listFor().Select(c.repo.ID, keep, c.issueOrder(), p.offset(), p.size)
+	es, total := c.listFor().Select(c.repo.ID, c.where(win), c.filter(people), c.issueOrder(), p.offset(), p.size)
 	rows := make([]any, len(es))
 	for i, e := range es {
 		rows[i] = c.flavoured(c.issue(e))
@@ -45,25 +34,36 @@ func (c *call) listIssues() {
 	c.json(http.StatusOK, rows)
 }
 
-// stateFits: any word but closed and all means open, also none.
-func (c *call) stateFits(r sim.Row) bool {
-	switch c.q.Get("state") {
-	case "all":
-		return true
-	case "closed":
-		return r.Closed()
+// where is state, type and window. Any word but closed and all means open, also none.
+func (c *call) where(win window) sim.Where {
+	q := sim.Where{Since: win.since, Before: win.before}
+	if state := c.q.Get("state"); state != "all" {
+		closed := state == "closed"
+		q.Closed = &closed
 	}
-	return !r.Closed()
-}
-
-func (c *call) typeFits(r sim.Row) bool {
 	switch c.q.Get("type") {
 	case "pulls":
-		return r.Kind() == sim.ChangeProposal
+		q.Kind = sim.ChangeProposal
 	case "issues":
-		return r.Kind() == sim.WorkItem
+		q.Kind = sim.WorkItem
 	}
-	return true
+	return q
+}
+
+// filter is what is left of the parameters; nil when nothing is.
+func (c *call) filter(people []*sim.User) func(sim.Row) bool {
+	labels, stones, word := c.labelIDs(), c.milestoneIDs(), c.keyword()
+	if len(labels)+len(stones) == 0 && word == nil && !slices.ContainsFunc(people, func(u *sim.User) bool { return u != nil }) {
+		return nil
+	}
+	return func(r sim.Row) bool {
+		return !slices.ContainsFunc(labels, func(id int64) bool { return !r.Labeled(id) }) &&
+			(len(stones) == 0 || slices.Contains(stones, r.Milestone())) &&
+			(people[0] == nil || r.Author() == people[0].ID) &&
+			(people[1] == nil || r.Assigned(people[1].ID)) &&
+			(people[2] == nil || strings.Contains(strings.ToLower(r.Body()), "@"+strings.ToLower(people[2].Login))) &&
+			(word == nil || word(r))
+	}
 }
 
 // people resolves filters by login; one that nobody has is 404.
@@ -120,9 +120,13 @@ func (c *call) milestoneIDs() []int64 {
 	return ids
 }
 
-// keyword is the test of q: a number finds that entity, words are looked for in title and body.
+// keyword is the test of q, nil without one: a number finds that entity, words are looked for
+// in title and body.
 func (c *call) keyword() func(sim.Row) bool {
 	q := strings.TrimSpace(c.q.Get("q"))
+	if q == "" {
+		return nil
+	}
 	if n, err := strconv.ParseInt(q, 10, 64); err == nil {
 		return func(r sim.Row) bool { return r.Number() == n }
 	}
@@ -193,12 +197,11 @@ func (c *call) listPulls() {
 	}
 	state := strings.TrimSpace(c.q.Get("state"))
 	keep := func(r sim.Row) bool {
-		return r.Kind() == sim.ChangeProposal &&
-			(state != "open" || !r.Closed()) && (state != "closed" || r.Closed()) &&
+		return (state != "open" || !r.Closed()) && (state != "closed" || r.Closed()) &&
 			(stone == "" || stone == "0" || strconv.FormatInt(r.Milestone(), 10) == stone) &&
 			(base == "" || r.Base() == base) && (poster == nil || r.Author() == poster.ID)
 	}
-	es, _ := c.list().Select(c.repo.ID, keep, c.pullOrder(), 0, math.MaxInt32)
+	es, _ := c.list().Select(c.repo.ID, sim.Where{Kind: sim.ChangeProposal}, keep, c.pullOrder(), 0, math.MaxInt32)
 	if len(labels) > 0 {
 		es = joined(es, labels)
 	}
