@@ -51,6 +51,8 @@ func (e *HeldError) Error() string {
 // Is makes the error match ErrHeld.
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
+const defaultDeadline = 30 * time.Second
+
 // lockStep is how long one try for the lock takes.
 const lockStep = 100 * time.Millisecond
 
@@ -62,7 +64,7 @@ func OpenFile(ctx context.Context, path string, o FileOptions) (Store, error) {
 		o.Now = time.Now
 	}
 	if o.Deadline <= 0 {
-		o.Deadline = 30 * time.Second
+		o.Deadline = defaultDeadline
 	}
 	until := o.Now().Add(o.Wait)
 	for {
