@@ -32,6 +32,9 @@ type Result struct {
 	// decided verdict. While none of them changes the verdict stands. Left out are the change clock (updated), facts
 	// that turned out not to matter because they are unknown, and elements that Self wrote.
 	Reads map[string]uint64
+	// Outstanding is what was read on the way to a decided verdict without being complete: it cannot change the verdict,
+	// but it can change Reads, so that a decision made before it is known would be made again. Sorted, unique.
+	Outstanding []query.Need
 	// RestsOn are the writers (stable ids, sorted, unique) of all elements of fields that were read.
 	RestsOn []string
 	Err     string // why evaluation failed; the verdict is unknown then
@@ -159,11 +162,24 @@ func tidy(ns []query.Need) []query.Need {
 }
 
 func (ev *evaluation) decided(v bool) Result {
-	r := Result{Verdict: query.False, Reads: ev.digests(), RestsOn: ev.writers()}
+	r := Result{Verdict: query.False, Reads: ev.digests(), Outstanding: ev.outstanding(), RestsOn: ev.writers()}
 	if v {
 		r.Verdict = query.True
 	}
 	return r
+}
+
+func (ev *evaluation) outstanding() []query.Need {
+	var out []query.Need
+	for id, f := range ev.read {
+		if f.Type == query.TypeElements {
+			_, missing := ev.elements(f)
+			out = append(out, missing...)
+		} else if ev.facts.Get(id).Presence != query.Known {
+			out = append(out, query.Need{Field: id})
+		}
+	}
+	return tidy(out)
 }
 
 func (ev *evaluation) writers() []string {

@@ -202,6 +202,20 @@ func TestEvalPartial(t *testing.T) {
 	}
 }
 
+// SPEC AU-26: a verdict may stand while what was read is not complete; the decision waits for it.
+func TestOutstanding(t *testing.T) {
+	in := input(nil)
+	in.Facts.Set(query.FAssignee, query.Fact{Presence: query.Partial, Values: []query.Value{query.UserValue(query.User{ID: "in2", Login: "bob"})}})
+	p := compile(t, `entity.state == "open" && entity.label.exists(l, l.name == "bug") && entity.assignee.exists(a, a.login == "bob")`, issues)
+	got := p.Eval(t.Context(), in)
+	assert.Equal(t, query.True, got.Verdict)
+	assert.Equal(t, []query.Need{need(query.FAssignee), role(query.FLabel, "x")}, got.Outstanding)
+	in.Facts.SetKnown(query.FAssignee)
+	got = p.Eval(t.Context(), in)
+	assert.Equal(t, query.False, got.Verdict)
+	assert.Equal(t, []query.Need{role(query.FLabel, "x")}, got.Outstanding)
+}
+
 // Without facts or a view everything is unknown; without a trigger nothing starts.
 func TestEvalOfNothing(t *testing.T) {
 	got := compile(t, `entity.label.exists(l, l.name == "bug")`, issues).Eval(t.Context(), trigger.Input{})

@@ -1,0 +1,47 @@
+package dispatch
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode"
+	"unicode/utf16"
+)
+
+// MaxLine bounds one record as it is written, in bytes.
+const MaxLine = 1 << 20
+
+// Line is a record as one line of JSON that is safe to show: every control and format character is escaped, and so is
+// what a CI runner would take for a command.
+func Line(r *Record) ([]byte, error) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("record %s: %w", r.Key, err)
+	}
+	b = escape(b)
+	if len(b) >= MaxLine {
+		return nil, fmt.Errorf("record %s: larger than %d bytes", r.Key, MaxLine)
+	}
+	return append(b, '\n'), nil
+}
+
+// escape works on marshalled JSON, where such characters stand inside strings only.
+func escape(b []byte) []byte {
+	b = bytes.ReplaceAll(b, []byte("##["), []byte(`#\u0023[`))
+	if bytes.IndexFunc(b, unseen) < 0 {
+		return b
+	}
+	var out []byte
+	for _, r := range string(b) {
+		if !unseen(r) {
+			out = append(out, string(r)...)
+			continue
+		}
+		for _, u := range utf16.Encode([]rune{r}) {
+			out = fmt.Appendf(out, `\u%04x`, u)
+		}
+	}
+	return out
+}
+
+func unseen(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
