@@ -13,22 +13,47 @@ import (
 // them. Sources that it refuses are marked; the others go on. cfg is nil when the config cannot be used: then every
 // source is refused.
 func (s *Set) Bind(cfg *config.Config, reg config.Registry) {
-	for _, h := range s.Harnesses {
-		for _, src := range h.Sources {
-			ds := src.bind(cfg, reg)
+	cats := catalogues(cfg, reg)
+	found := make([]diag.Diagnostics, len(s.Harnesses))
+	each(len(found), func(i int) {
+		for _, src := range s.Harnesses[i].Sources {
+			ds := src.bind(cfg, cats)
 			if ds.Failed() {
 				src.Refused = true
 			}
 			if src.Refused {
 				src.Bound = nil
 			}
-			s.Diagnostics = append(s.Diagnostics, ds...)
+			found[i] = append(found[i], ds...)
 		}
-	}
+	})
+	s.Diagnostics = slices.Concat(append([]diag.Diagnostics{s.Diagnostics}, found...)...)
 	s.Diagnostics.Sort()
 }
 
-func (s *Source) bind(cfg *config.Config, reg config.Registry) diag.Diagnostics {
+type catalogueKey struct {
+	provider string
+	kind     query.Kind
+}
+
+// catalogues are those of all input drivers: every source of a provider and kind shares one.
+func catalogues(cfg *config.Config, reg config.Registry) map[catalogueKey]*query.Catalogue {
+	cats := map[catalogueKey]*query.Catalogue{}
+	if cfg == nil {
+		return cats
+	}
+	for _, d := range cfg.InputDrivers {
+		for _, k := range config.Kinds() {
+			key := catalogueKey{d.Provider, k}
+			if a := reg[d.Provider]; a != nil && cats[key] == nil && config.HasKind(a, k) {
+				cats[key] = a.Catalogue(k)
+			}
+		}
+	}
+	return cats
+}
+
+func (s *Source) bind(cfg *config.Config, cats map[catalogueKey]*query.Catalogue) diag.Diagnostics {
 	if s.From == "" {
 		return nil // said by the loader
 	}
@@ -37,12 +62,12 @@ func (s *Source) bind(cfg *config.Config, reg config.Registry) diag.Diagnostics 
 		return diag.Diagnostics{*bad}
 	}
 	s.Driver = drv
-	a := reg[drv.Provider]
-	if a == nil || s.Kind == "" || s.Query == nil {
+	if s.Kind == "" || s.Query == nil {
 		s.Refused = true
-		return nil // said by the loaders
+		return nil // said by the loader
 	}
-	if !config.HasKind(a, s.Kind) {
+	cat := cats[catalogueKey{drv.Provider, s.Kind}]
+	if cat == nil {
 		return diag.Diagnostics{s.diag(RuleKind, s.kind, fmt.Sprintf("provider %s has no entities of kind %s", drv.Provider, s.Kind), "")}
 	}
 	var ds diag.Diagnostics
@@ -50,7 +75,7 @@ func (s *Source) bind(cfg *config.Config, reg config.Registry) diag.Diagnostics 
 		ds = append(ds, s.diag(RuleKindUnpolled, s.kind, fmt.Sprintf("no scope of input driver %q is polled for %s: the source matches nothing", drv.Name, s.Kind),
 			fmt.Sprintf("add %s to the kinds of a scope", s.Kind)))
 	}
-	bound, qs := s.Query.Bind(s.Kind, a.Catalogue(s.Kind), query.Env{Self: drv.Self(s.Harness.Name, s.Harness.Role)})
+	bound, qs := s.Query.Bind(s.Kind, cat, query.Env{Self: drv.Self(s.Harness.Name, s.Harness.Role)})
 	for _, d := range qs {
 		if !slices.Contains(s.parsed, d) { // parsing has reported it
 			ds = append(ds, s.Place(d))

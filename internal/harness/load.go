@@ -6,10 +6,12 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fullsend-ai/discovery/adapters"
 	"github.com/fullsend-ai/discovery/internal/config"
@@ -23,23 +25,44 @@ func Load(d *config.Dir, agents []config.Agent) *Set {
 	set := &Set{}
 	files, ds := d.YAML(Folder)
 	set.Diagnostics = append(set.Diagnostics, ds...)
-	for _, f := range files {
-		doc, ds := d.Load(f)
-		set.Diagnostics = append(set.Diagnostics, ds...)
-		set.add(doc, f, d.Shown(f))
-	}
-	for _, a := range unlisted(d, files, agents) {
-		doc, ds := d.Load(a.Path)
-		for i := range ds {
-			if doc == nil && ds[i].Line == 0 {
-				ds[i].Message += fmt.Sprintf(" (registered at %s)", a.Pos)
+	rest := unlisted(d, files, agents)
+	parts := make([]*Set, len(files)+len(rest))
+	each(len(parts), func(i int) {
+		if i < len(files) {
+			parts[i] = loadFile(d, files[i])
+			return
+		}
+		a := rest[i-len(files)]
+		parts[i] = loadFile(d, a.Path)
+		for j, x := range parts[i].Diagnostics {
+			if x.Line == 0 {
+				parts[i].Diagnostics[j].Message += fmt.Sprintf(" (registered at %s)", a.Pos)
 			}
 		}
-		set.Diagnostics = append(set.Diagnostics, ds...)
-		set.add(doc, a.Path, d.Shown(a.Path))
+	})
+	for _, p := range parts {
+		set.Harnesses = append(set.Harnesses, p.Harnesses...)
+		set.Diagnostics = append(set.Diagnostics, p.Diagnostics...)
 	}
 	set.finish()
 	return set
+}
+
+func loadFile(d *config.Dir, rel string) *Set {
+	doc, ds := d.Load(rel)
+	set := &Set{Diagnostics: ds}
+	set.add(doc, rel, d.Shown(rel))
+	return set
+}
+
+// each calls f for 0 to n-1, on all processors.
+func each(n int, f func(int)) {
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		g.Go(func() error { f(i); return nil })
+	}
+	_ = g.Wait() // f has no error to return
 }
 
 // Parse reads one harness from a document that is at hand; name is the harness's, file how messages name it. doc is

@@ -16,6 +16,7 @@ import (
 // check adds what only shows when a query is bound, or when harnesses are seen together.
 func check(set *harness.Set, reg config.Registry) {
 	first := map[string]*harness.Source{}
+	costs := newCosts(reg)
 	for _, h := range set.Harnesses {
 		if h.Broken {
 			continue
@@ -24,7 +25,7 @@ func check(set *harness.Set, reg config.Registry) {
 			if s.Bound == nil {
 				continue
 			}
-			set.Diagnostics = append(set.Diagnostics, cost(s, reg)...)
+			set.Diagnostics = append(set.Diagnostics, costs.of(s)...)
 			if d, ok := shadow(s, h.Sources[:i], h.Sources[i+1:]); ok {
 				set.Diagnostics = append(set.Diagnostics, d)
 				continue
@@ -68,8 +69,28 @@ func shadow(s *harness.Source, before, after []*harness.Source) (diag.Diagnostic
 	return diag.Diagnostic{}, false
 }
 
-// cost says what a bound query makes the engine do.
-func cost(s *harness.Source, reg config.Registry) (ds diag.Diagnostics) {
+// costs keeps the claims of adapters, which are asked once for all sources.
+type costs struct {
+	reg    config.Registry
+	claims map[string]query.Filters
+}
+
+func newCosts(reg config.Registry) *costs {
+	return &costs{reg: reg, claims: map[string]query.Filters{}}
+}
+
+func (c *costs) filters(provider string, k query.Kind) query.Filters {
+	key := provider + "\x00" + string(k)
+	f, ok := c.claims[key]
+	if a := c.reg[provider]; !ok && a != nil {
+		f = a.Claims(k)
+		c.claims[key] = f
+	}
+	return f
+}
+
+// of says what a bound query makes the engine do.
+func (c *costs) of(s *harness.Source) (ds diag.Diagnostics) {
 	if !s.Bound.Anchored() {
 		ds = append(ds, whole(s, RuleUnanchored, "nothing in the query is a plain equality: it is tried on every entity of the scope",
 			`add one that always holds for what you want, for example state = open`))
@@ -84,16 +105,12 @@ func cost(s *harness.Source, reg config.Registry) (ds diag.Diagnostics) {
 		ds = append(ds, s.At(RuleUnnoticed, mention(s.Text(), f.Name), fmt.Sprintf("%s shows no change of %s between sweeps: it is seen after up to %s", s.Driver.Provider, f.Name, shown(every)),
 			"lower reconcile_every of the input driver where that is too late; each sweep reads the whole scope"))
 	}
-	return append(ds, unfiltered(s, reg)...)
+	return append(ds, c.unfiltered(s)...)
 }
 
 // unfiltered says which tests the provider's search leaves to the local check.
-func unfiltered(s *harness.Source, reg config.Registry) diag.Diagnostics {
-	a := reg[s.Driver.Provider]
-	if a == nil {
-		return nil
-	}
-	claims := a.Claims(s.Kind)
+func (c *costs) unfiltered(s *harness.Source) diag.Diagnostics {
+	claims := c.filters(s.Driver.Provider, s.Kind)
 	if claims == nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"sort"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/fullsend-ai/discovery/internal/diag"
@@ -118,7 +119,9 @@ var tokenLike = regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[
 	`-----BEGIN [A-Z ]*PRIVATE KEY-----|://[^/\s:@"']+:[^/\s@"']+@`)
 
 // LooksSecret reports whether a value contains what is a credential by its form.
-func LooksSecret(s string) bool { return tokenLike.MatchString(s) }
+func LooksSecret(s string) bool {
+	return len(s) >= 8 && strings.ContainsAny(s, "_-:AX") && tokenLike.MatchString(s)
+}
 
 func redact(s string) string { return tokenLike.ReplaceAllLiteralString(s, "***") }
 
