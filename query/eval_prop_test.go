@@ -13,19 +13,19 @@ import (
 )
 
 // SPEC FA-2
-func TestNoResolutionOverturnsAKnownVerdict(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		b, known, standings, now := drawBound(t), drawKnown(t), querytest.DrawStandings(t), drawNow(t)
-		before := b.Eval(known, standings.View, now)
-		for range 3 {
-			whole, decided := querytest.Resolve(t, known), standings.Decide(t)
-			after := b.Eval(whole, decided.View, now)
-			assert.NotEqual(t, query.VerdictUnknown, after.Verdict, "everything is known")
-			if before.Verdict != query.VerdictUnknown {
-				assert.Equal(t, before.Verdict, after.Verdict)
-			}
+func TestNoResolutionOverturnsAKnownVerdict(t *testing.T) { rapid.Check(t, noResolutionOverturns) }
+
+func noResolutionOverturns(t *rapid.T) {
+	b, known, standings, now := drawBound(t), drawKnown(t), querytest.DrawStandings(t), drawNow(t)
+	before := b.Eval(known, standings.View, now)
+	for range 3 {
+		whole, decided := querytest.Resolve(t, known), standings.Decide(t)
+		after := b.Eval(whole, decided.View, now)
+		assert.NotEqual(t, query.VerdictUnknown, after.Verdict, "everything is known")
+		if before.Verdict != query.VerdictUnknown {
+			assert.Equal(t, before.Verdict, after.Verdict)
 		}
-	})
+	}
 }
 
 // SPEC FA-3
@@ -87,23 +87,23 @@ func readWithoutAttribution(known, whole query.Fact) query.Fact {
 }
 
 // SPEC FA-4
-func TestVerdictHoldsUntilItsHorizon(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		b, known, standings, now := drawBound(t), drawKnown(t), querytest.DrawStandings(t), drawNow(t)
-		r := b.Eval(known, standings.View, now)
-		for _, at := range instantsFrom(t, now, r.Until) {
-			later := b.Eval(known, standings.View, at)
-			assert.Equal(t, r.Verdict, later.Verdict, "at %s", at)
-			assert.Equal(t, r.Until, later.Until, "at %s", at)
-			assert.Equal(t, r.Needs, later.Needs, "at %s", at)
-			assert.Equal(t, r.RestsOn, later.RestsOn, "at %s", at)
-		}
-		if !r.Until.IsZero() {
-			assert.True(t, r.Until.After(now))
-			next := b.Eval(known, standings.View, r.Until)
-			assert.True(t, next.Until.IsZero() || next.Until.After(r.Until), "due at once again")
-		}
-	})
+func TestVerdictHoldsUntilItsHorizon(t *testing.T) { rapid.Check(t, holdsUntilItsHorizon) }
+
+func holdsUntilItsHorizon(t *rapid.T) {
+	b, known, standings, now := drawBound(t), drawKnown(t), querytest.DrawStandings(t), drawNow(t)
+	r := b.Eval(known, standings.View, now)
+	for _, at := range instantsFrom(t, now, r.Until) {
+		later := b.Eval(known, standings.View, at)
+		assert.Equal(t, r.Verdict, later.Verdict, "at %s", at)
+		assert.Equal(t, r.Until, later.Until, "at %s", at)
+		assert.Equal(t, r.Needs, later.Needs, "at %s", at)
+		assert.Equal(t, r.RestsOn, later.RestsOn, "at %s", at)
+	}
+	if !r.Until.IsZero() {
+		assert.True(t, r.Until.After(now))
+		next := b.Eval(known, standings.View, r.Until)
+		assert.True(t, next.Until.IsZero() || next.Until.After(r.Until), "due at once again")
+	}
 }
 
 // instantsFrom samples instants before until, its edges included.
@@ -136,16 +136,16 @@ func TestOnlyTheActorsItRestsOnCanOverturnAVerdict(t *testing.T) {
 }
 
 // SPEC FA-6
-func TestRouterComposesWhatEvalSays(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		b, known, standings, now := drawBound(t), drawKnown(t), querytest.DrawStandings(t), drawNow(t)
-		want := b.Eval(known, standings.View, now)
-		got := compose(b.Tree(), func(a *query.Atom) query.Result { return a.Eval(known, standings.View, now) })
-		if got.Verdict != query.VerdictUnknown {
-			got.Needs = nil
-		}
-		assert.Equal(t, want, got)
-	})
+func TestRouterComposesWhatEvalSays(t *testing.T) { rapid.Check(t, composesWhatEvalSays) }
+
+func composesWhatEvalSays(t *rapid.T) {
+	b, known, standings, now := drawBound(t), drawKnown(t), querytest.DrawStandings(t), drawNow(t)
+	want := b.Eval(known, standings.View, now)
+	got := compose(b.Tree(), func(a *query.Atom) query.Result { return a.Eval(known, standings.View, now) })
+	if got.Verdict != query.VerdictUnknown {
+		got.Needs = nil
+	}
+	assert.Equal(t, want, got)
 }
 
 func compose(n query.Node, atom func(*query.Atom) query.Result) query.Result {
@@ -291,7 +291,7 @@ func TestSupportIsOfTrueVerdictsAndAdmittedElements(t *testing.T) {
 		for _, term := range support.Terms {
 			for _, e := range term.Elements {
 				standing := standings.View(term.Field, &e)
-				assert.True(t, standing == query.Admitted || e.Actor.ID == "3" && e.Editors == query.EditorsNamed, "%v", e)
+				assert.True(t, standing == query.Admitted || e.Actor.ID == querytest.Self && e.Editors == query.EditorsNamed, "%v", e)
 			}
 		}
 	})

@@ -24,6 +24,9 @@ func (ev *evaluation) horizonOf(x expr, el *Element) int64 {
 	case *notExpr:
 		at = ev.horizonOf(x.x, el)
 	case *quantExpr:
+		if !mentionsNow(x.where) {
+			return never
+		}
 		items := ev.facts.Get(x.field.ID).Items
 		for i := range items {
 			at = min(at, ev.horizonOf(x.where, &items[i]))

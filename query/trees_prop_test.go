@@ -39,7 +39,31 @@ var (
 	}
 )
 
+// drawBound draws a bound tree, or a text of one of the providers.
 func drawBound(t *rapid.T) *query.Bound {
+	if rapid.Bool().Draw(t, "from text") {
+		return drawBoundText(t)
+	}
+	return drawBoundTree(t)
+}
+
+func drawBoundText(t *rapid.T) *query.Bound {
+	kind := rapid.SampledFrom([]query.Kind{query.WorkItem, query.ChangeProposal}).Draw(t, "kind")
+	provider := rapid.SampledFrom([]string{query.GitHub, query.GitLab, query.Forgejo, query.Jira}).Draw(t, "provider")
+	if provider == query.Jira {
+		kind = query.WorkItem
+	}
+	cat := query.NewCatalogue(provider, kind, nil)
+	text := querytest.Query(t, cat, kind, rapid.IntRange(0, 6).Draw(t, "depth"))
+	q, _ := query.Parse(text)
+	b, ds := q.Bind(kind, cat, querytest.Env())
+	if ds.Failed() {
+		t.Fatalf("%s: %v", text, ds)
+	}
+	return b
+}
+
+func drawBoundTree(t *rapid.T) *query.Bound {
 	return query.BoundOf(query.WorkItem, drawExpr(t, rapid.IntRange(0, 4).Draw(t, "depth")))
 }
 
@@ -81,8 +105,8 @@ func drawQuantifier(t *rapid.T) query.Expr {
 		return query.Quant(no, f, query.AndOf(), "")
 	case 1:
 		if len(f.Members) > 1 {
-			self := query.Cond(memberBy, query.OpIn, false, query.Lit(query.UserValue(query.User{ID: "3"})))
-			return query.Quant(no, f, query.AndOf(self, member()), "3")
+			self := query.Cond(memberBy, query.OpIn, false, query.Lit(query.UserValue(query.User{ID: querytest.Self})))
+			return query.Quant(no, f, query.AndOf(self, member()), querytest.Self)
 		}
 	case 2, 3:
 		return query.Quant(no, f, drawCombination(t, member), "")

@@ -42,10 +42,13 @@ var (
 		query.FState, query.FMerged, query.FStatus, query.FPriority, query.FStatusCategory, query.FType, query.FAuthor,
 		query.FAuthorKind, query.FAssignee, query.FReviewer, query.FMilestone, query.FComponent, query.FFixVersion,
 		query.FParent, query.FCreated, query.FUpdated, query.FClosed, query.FLastComment, query.FDue, query.FDraft,
-		query.FIsFork, query.FBase, query.FHead, query.FChecks, query.FLocked,
+		query.FIsFork, query.FBase, query.FHead, query.FChecks, query.FLocked, custom,
 	}
 	Collections = []query.FieldID{query.FTitle, query.FBody, query.FLabel, query.FComment, query.FReview, query.FLinked}
 )
+
+// custom is the custom field that generated queries use.
+var custom = query.CustomField(10021)
 
 // Complete draws everything about one entity: every fact known, every element attributed.
 func Complete(t *rapid.T) *query.Facts {
@@ -122,7 +125,7 @@ func (s Standings) View(_ query.FieldID, e *query.Element) query.Standing {
 // Several reports whether a plain field may have several values.
 func Several(id query.FieldID) bool {
 	switch id {
-	case query.FAssignee, query.FReviewer, query.FComponent, query.FFixVersion:
+	case query.FAssignee, query.FReviewer, query.FComponent, query.FFixVersion, custom:
 		return true
 	}
 	return false
@@ -166,8 +169,25 @@ func drawValue(t *rapid.T, id query.FieldID) query.Value {
 		return query.Instant(drawTime(t))
 	case query.FDue:
 		return query.Date(drawTime(t))
+	case custom:
+		return drawCustom(t)
 	case query.FBase, query.FHead:
 		return query.Ref(rapid.SampledFrom(Refs).Draw(t, "ref"))
+	}
+	return query.Name(rapid.SampledFrom(Names).Draw(t, "name"))
+}
+
+// drawCustom draws of any type: the literal that it is compared with decides what it is read as.
+func drawCustom(t *rapid.T) query.Value {
+	switch rapid.IntRange(0, 4).Draw(t, "custom type") {
+	case 0:
+		return query.Number(float64(rapid.IntRange(0, 5).Draw(t, "number")))
+	case 1:
+		return query.Date(drawTime(t))
+	case 2:
+		return query.Instant(drawTime(t))
+	case 3:
+		return query.Bool(rapid.Bool().Draw(t, "bool"))
 	}
 	return query.Name(rapid.SampledFrom(Names).Draw(t, "name"))
 }
