@@ -37,7 +37,8 @@ func (Adapter) Settings() []adapters.Setting { return nil }
 // ContainerKey returns "repo".
 func (Adapter) ContainerKey() string { return "repo" }
 
-// Open asks the server who it is, who the credential is and which repository is meant: four requests of class Identity.
+// Open asks the server who it is, who the credential is and which repository is meant: five requests of class Identity
+// at most.
 func (Adapter) Open(ctx context.Context, c adapters.Config) (adapters.Session, error) {
 	base, err := parseBase(c.BaseURL)
 	if err != nil {
@@ -116,12 +117,13 @@ type session struct {
 	agents     map[string]bool
 	now        func() time.Time
 
-	scope   scope.Scope
-	repoID  int64
-	account string                     // display name
-	limit   int                        // rows per page
-	server  string                     // version
-	repo    atomic.Pointer[repository] // as the provider described it last
+	scope    scope.Scope
+	repoID   int64
+	account  string                     // display name
+	limit    int                        // rows per page
+	server   string                     // version
+	warnings []string                   // found when it was opened
+	repo     atomic.Pointer[repository] // as the provider described it last
 }
 
 // repository is what the session remembers of its container.
@@ -167,7 +169,15 @@ func (s *session) open(ctx context.Context, owner, name string) error {
 	s.scope.Provider, s.scope.Kind = Provider, s.kind
 	s.scope.Tenant = s.base.Host + s.base.Path
 	s.scope.Container = strconv.FormatInt(r.ID, 10)
-	return s.remember(op, &r)
+	if err := s.remember(op, &r); err != nil || !s.repo.Load().admin {
+		return err
+	}
+	ts, err := s.readTeams(ctx, adapters.Identity)
+	if err != nil && passing(err) != nil {
+		return err
+	}
+	s.warnings = s.editors(ts)
+	return nil
 }
 
 // pageLimit is the server's cap on rows, at most 50: a larger request would be cut silently.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ func (s *session) Health(ctx context.Context) (adapters.Health, error) {
 	if err != nil {
 		return adapters.Health{}, s.explainLoss(ctx, err)
 	}
-	h := adapters.Health{Clock: a.Clock, Account: s.account, Place: r.full(), CanRoles: r.admin}
+	h := adapters.Health{Clock: a.Clock, Account: s.account, Place: r.full(), CanRoles: r.admin, Warnings: slices.Clone(s.warnings)}
 	if h.Clock.IsZero() {
 		h.Clock = s.now().UTC()
 		h.Warnings = append(h.Warnings, "the server sends no Date header: its clock is taken to be this machine's")

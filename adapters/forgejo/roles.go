@@ -19,20 +19,22 @@ const permissionEndpoint = "collaborators/{login}/permission"
 
 // Roles asks for each actor's permission on the repository. The endpoint takes a login, which is not an identity: the
 // account in the answer must be the actor, else the actor's current login is looked up by id. It answers only to
-// administrators of the repository: after the first refusal the others are not asked.
+// administrators of the repository: after the first refusal the others are not asked. Who has less than write there may
+// have it through a team, see membership.
 func (s *session) Roles(ctx context.Context, as []query.User) ([]adapters.Finding, error) {
 	b := s.batch()
 	out := make([]adapters.Finding, len(as))
 	var refused atomic.Bool
+	teams := &membership{s: s}
 	err := b.each(ctx, len(as), func(ctx context.Context, i int) error {
-		f, err := b.role(ctx, as[i], &refused)
+		f, err := b.role(ctx, as[i], &refused, teams)
 		out[i] = f
 		return err
 	})
 	return out, err
 }
 
-func (b *batch) role(ctx context.Context, u query.User, refused *atomic.Bool) (adapters.Finding, error) {
+func (b *batch) role(ctx context.Context, u query.User, refused *atomic.Bool, teams *membership) (adapters.Finding, error) {
 	f := adapters.Finding{Actor: u, Endpoint: permissionEndpoint, At: b.s.now().UTC()}
 	unverified := func(why string) adapters.Finding {
 		f.Why = why
@@ -79,6 +81,16 @@ func (b *batch) role(ctx context.Context, u query.User, refused *atomic.Bool) (a
 		return unverified(fmt.Sprintf("permission %q is not known", p.Permission)), nil
 	}
 	f.Role, f.Verified = role, true
+	if role < adapters.Write {
+		endpoint, err := teams.writer(ctx, u, p.User.UserName)
+		if err != nil {
+			f.Role, f.Verified = adapters.NoRole, false
+			return unverified("looking at the teams of the repository: " + err.Error()), err
+		}
+		if endpoint != "" {
+			f.Role, f.Endpoint = adapters.Write, endpoint
+		}
+	}
 	return f, nil
 }
 

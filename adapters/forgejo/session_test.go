@@ -308,3 +308,66 @@ func TestFind(t *testing.T) {
 		assert.True(t, errors.Is(err, adapters.ErrNotFound), "%s: %v", ref, err)
 	}
 }
+
+// orgServer answers for the teams of an organisation, which the simulated forge does not have, before it.
+type orgServer struct {
+	next  http.RoundTripper
+	teams string
+	of    map[string]string // path below teams/ → answer
+}
+
+func (o orgServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	path := strings.TrimPrefix(r.URL.Path, "/api/v1/")
+	body, ok := o.of[strings.TrimPrefix(path, "teams/")]
+	switch {
+	case path == "repos/acme/widgets/teams":
+		body, ok = o.teams, true
+	case !strings.HasPrefix(path, "teams/"):
+		return o.next.RoundTrip(r)
+	}
+	rec := httptest.NewRecorder()
+	rec.Header().Set("Content-Type", "application/json")
+	if !ok {
+		rec.WriteHeader(http.StatusNotFound)
+		body = `{"message":"not found"}`
+	}
+	rec.WriteString(body)
+	return rec.Result(), nil
+}
+
+// SPEC FJ-17: write through a team's units counts when the server names the actor as its member; write on issues alone is
+// no role, but a warning.
+func TestTeams(t *testing.T) {
+	st := newStage(t, face.Gitea124, "")
+	id := func(login string) string {
+		u, _, _ := st.w.User(login)
+		return strconv.FormatInt(u.ID, 10)
+	}
+	st.config.HTTP = &http.Client{Transport: orgServer{next: st.client.Transport,
+		teams: `[{"id":1,"name":"Owners","permission":"owner","units_map":{"repo.code":"owner","repo.issues":"owner","repo.pulls":"owner"}},
+			{"id":2,"name":"devs","permission":"none","units_map":{"repo.code":"write","repo.issues":"write","repo.pulls":"write"}},
+			{"id":3,"name":"labellers","permission":"none","units_map":{"repo.code":"read","repo.issues":"write","repo.pulls":"read"}},null]`,
+		of: map[string]string{
+			"2/members/stella": `{"id":` + id("stella") + `,"login":"stella"}`,
+			"3/members/rea":    `{"id":` + id("rea") + `,"login":"rea"}`,
+			"2/members/robo":   `{"id":` + id("wes") + `,"login":"wes"}`,
+		}}}
+	ses := st.open()
+	fs, err := ses.Roles(t.Context(), []query.User{{ID: id("stella"), Login: "stella"}, {ID: id("rea"), Login: "rea"}, {ID: id("robo"), Login: "robo"}})
+	require.NoError(t, err)
+	for i, want := range []adapters.Role{adapters.Write, adapters.ReadRole, adapters.ReadRole} {
+		assert.Equal(t, want, fs[i].Role, i)
+		assert.True(t, fs[i].Verified, i)
+	}
+	assert.Equal(t, "teams/{id}/members/{login}", fs[0].Endpoint)
+	h, err := ses.Health(t.Context())
+	require.NoError(t, err)
+	require.Len(t, h.Warnings, 1)
+	assert.Contains(t, h.Warnings[0], "labellers")
+	assert.NotContains(t, h.Warnings[0], "devs")
+
+	st.config.Kind = query.ChangeProposal
+	h, err = st.open().Health(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, h.Warnings)
+}

@@ -63,7 +63,6 @@ type Request struct {
 type Answer struct {
 	Clock time.Time // the provider's Date; zero when it sent none
 	Total int       // X-Total-Count; -1 when absent
-	URL   *url.URL  // what answered, after redirects
 }
 
 // New makes a client. Redirects are followed on the same host only, so the credential never reaches another.
@@ -179,7 +178,7 @@ func (r Request) op() string {
 }
 
 func answer(resp *http.Response) Answer {
-	a := Answer{Total: -1, URL: resp.Request.URL}
+	a := Answer{Total: -1}
 	if t, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		a.Clock = t.UTC()
 	}
