@@ -16,11 +16,12 @@ import (
 // check adds what only shows when a query is bound, or when harnesses are seen together.
 func check(set *harness.Set, reg config.Registry) {
 	first := map[string]*harness.Source{}
-	costs := newCosts(reg)
+	costs, triggers := newCosts(reg), triggers{}
 	for _, h := range set.Harnesses {
 		if h.Broken {
 			continue
 		}
+		set.Diagnostics = append(set.Diagnostics, triggers.of(h)...)
 		for i, s := range h.Sources {
 			if s.Bound == nil {
 				continue

@@ -7,6 +7,7 @@ import (
 	"github.com/fullsend-ai/discovery/internal/config"
 	"github.com/fullsend-ai/discovery/internal/diag"
 	"github.com/fullsend-ai/discovery/internal/harness"
+	"github.com/fullsend-ai/discovery/internal/trigger"
 	"github.com/fullsend-ai/discovery/internal/yamlpos"
 	"github.com/fullsend-ai/discovery/query"
 )
@@ -23,11 +24,23 @@ var (
 	RuleNothingFound = diag.Rule{Code: "L008", Severity: diag.Warning, Title: "no harness was found"}
 )
 
+// triggerRules are the codes of package trigger.
+var triggerRules = []diag.Rule{
+	{Code: trigger.CodeSyntax, Title: "the trigger is not CEL"},
+	{Code: trigger.CodeType, Title: "the trigger has an unknown name or a wrong type"},
+	{Code: trigger.CodeBoolean, Title: "the trigger is no boolean"},
+	{Code: trigger.CodeTooLong, Title: "the trigger is too long"},
+	{Code: trigger.CodeNeverTrue, Title: "the trigger can never be true without an event"},
+	{Code: trigger.CodeMustFail, Title: "the trigger must fail without an event"},
+	{Code: trigger.CodeMayFail, Severity: diag.Warning, Title: "the trigger may fail without an event"},
+}
+
 // Rules is every diagnostic that query-lint can give, by code.
 func Rules() []diag.Rule {
 	rs := slices.Concat(yamlpos.Rules(), config.Rules(), harness.Rules(), []diag.Rule{
 		RuleDuplicate, RuleShadowed, RuleSameAsOther, RuleUnanchored, RuleUnnoticed, RuleUnfiltered, RuleUnchecked, RuleNothingFound,
 	})
+	rs = append(rs, triggerRules...)
 	for _, c := range query.Codes() {
 		r := diag.Rule{Code: c.Code, Title: c.Title, Severity: diag.Error}
 		if c.Severity == query.Warning {

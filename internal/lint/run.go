@@ -62,7 +62,7 @@ func Run(o Options) (Report, error) {
 			jobs = append(jobs, &job{root: o.Dir, stdin: o.Stdin})
 			continue
 		}
-		j, d := place(p)
+		j, d := locate(p)
 		if d != nil {
 			rep.Diagnostics = append(rep.Diagnostics, *d)
 			continue
@@ -85,8 +85,8 @@ type job struct {
 	stdin io.Reader
 }
 
-// place finds the folder to which a path belongs, so that its config and its other harnesses are known.
-func place(p string) (*job, *diag.Diagnostic) {
+// locate finds the folder to which a path belongs, so that its config and its other harnesses are known.
+func locate(p string) (*job, *diag.Diagnostic) {
 	info, err := os.Stat(p)
 	if err != nil {
 		var pe *os.PathError
