@@ -458,7 +458,7 @@ func (p *parser) isCall(n int) bool { return n == 1 && p.ts[p.i+1].Type == kinds
 // parseTest gives the test that ts begins with and the number of its tokens; nil when there is none.
 func (p *parser) parseTest(ts []token) (*gTest, int) {
 	eof := lexer.EOFToken(p.ts[len(p.ts)-1].Pos)
-	peeking, err := lexer.Upgrade(&replay{ts: ts, eof: eof})
+	peeking, err := lexer.Upgrade(&replay{ts: window(ts), eof: eof})
 	if err != nil {
 		return nil, 0
 	}
@@ -467,6 +467,19 @@ func (p *parser) parseTest(ts []token) (*gTest, int) {
 		return nil, 0
 	}
 	return g, len(g.Tokens)
+}
+
+// window is as much of ts as one test can have, so that many tests without a conjunction are not read again and again.
+func window(ts []token) []token {
+	const longest = 12 // cf[1] not starts with now - 1d, and some more
+	short := ts[:min(longest, len(ts))]
+	if !slices.ContainsFunc(short, func(t token) bool { return t.Type == kinds.in }) {
+		return short
+	}
+	if end := slices.IndexFunc(ts, func(t token) bool { return t.Type == kinds.rparen }); end >= 0 {
+		return ts[:max(len(short), end+1)]
+	}
+	return ts
 }
 
 // test makes a node of what participle parsed from ts.
