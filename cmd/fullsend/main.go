@@ -1,0 +1,117 @@
+// Command fullsend finds work for coding agents: one combined search per scope, routed to every matching harness.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/fullsend-ai/discovery/internal/diag"
+	"github.com/fullsend-ai/discovery/internal/poll"
+)
+
+// version is set by the build.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	code := execute(ctx, os.Args[1:], &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.LookupEnv})
+	stop()
+	os.Exit(code)
+}
+
+// env is what a command may touch of the process around it.
+type env struct {
+	in     io.Reader
+	out    io.Writer
+	err    io.Writer
+	getenv func(string) (string, bool)
+
+	verbose bool
+	logJSON bool
+}
+
+// logger writes to standard error; records go to standard output and are never mixed with it.
+func (e *env) logger() *slog.Logger {
+	level := slog.LevelInfo
+	if e.verbose {
+		level = slog.LevelDebug
+	}
+	opt := &slog.HandlerOptions{Level: level}
+	if e.logJSON {
+		return slog.New(slog.NewJSONHandler(e.err, opt))
+	}
+	return slog.New(slog.NewTextHandler(e.err, opt))
+}
+
+// colour is for terminals only, and not where NO_COLOR asks for none (no-color.org).
+func (e *env) colour() bool {
+	if v, ok := e.getenv("NO_COLOR"); ok && v != "" {
+		return false
+	}
+	f, ok := e.err.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// exit ends a command with a code; an empty message has been printed already.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e exit) Unwrap() error { return e.err }
+
+// execute runs the command line and returns the exit code of DESIGN's table.
+func execute(ctx context.Context, args []string, e *env) int {
+	root := newRootCmd(e)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var x exit
+	switch {
+	case err == nil:
+		return poll.ExitComplete
+	case errors.As(err, &x):
+		if x.err != nil {
+			fmt.Fprintln(e.err, "fullsend:", diag.Clean(x.err.Error()))
+		}
+		return x.code
+	default:
+		// What cobra refuses is how the command was called.
+		fmt.Fprintln(e.err, "fullsend:", diag.Clean(err.Error()))
+		return poll.ExitUsage
+	}
+}
+
+func newRootCmd(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "fullsend",
+		Short:         "Find work for coding agents: one search per scope, routed to every matching harness",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetIn(e.in)
+	root.SetOut(e.out)
+	root.SetErr(e.err)
+	root.PersistentFlags().BoolVarP(&e.verbose, "verbose", "v", false, "log debug messages")
+	root.PersistentFlags().BoolVar(&e.logJSON, "log-json", false, "log JSON lines instead of text")
+	root.AddCommand(newPollCmd(e), newQueryLintCmd(e), newSimCmd(e), newDemoCmd(e), newVersionCmd(e))
+	return root
+}

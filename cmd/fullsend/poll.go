@@ -1,0 +1,285 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fullsend-ai/discovery/coverage"
+	"github.com/fullsend-ai/discovery/coverage/spool"
+	"github.com/fullsend-ai/discovery/internal/diag"
+	"github.com/fullsend-ai/discovery/internal/dispatch"
+	"github.com/fullsend-ai/discovery/internal/poll"
+	"github.com/fullsend-ai/discovery/internal/setup"
+)
+
+// pollFlags are shared by poll and its subcommands.
+type pollFlags struct {
+	dir   string
+	state string
+	wait  time.Duration
+
+	driver string
+	outTo  string
+	dryRun bool
+	full   bool
+	budget int
+	emit   int
+}
+
+func newPollCmd(e *env) *cobra.Command {
+	f := &pollFlags{}
+	c := &cobra.Command{
+		Use:   "poll",
+		Short: "Run one cycle: search every configured scope, route what is found, write dispatch records",
+		Long: `Run one cycle over every configured scope: one search per scope, however many harnesses there are; every result is
+checked against its scope, decided locally for each harness, recorded in the ledger, and handed to the output driver.
+
+Exit codes: 0 every scope complete; 1 configuration unreadable, ledger damaged or newer, or no scope could be read;
+2 usage; 3 something is incomplete, refused or dead-lettered, kept durably and named on standard error; 75 the ledger is
+held by another process, or the provider throttled everything: try later.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runPoll(c.Context(), e, f) },
+	}
+	pf := c.PersistentFlags()
+	pf.StringVar(&f.dir, "fullsend-dir", ".fullsend", "folder with config.yaml and harness files, from a trusted checkout")
+	pf.StringVar(&f.state, "state", "fullsend.db", "the ledger file; a missing one is started, which costs reads and never a match")
+	fl := c.Flags()
+	fl.StringVar(&f.driver, "output-driver", "", "how candidates are handed over (default: output_driver of config.yaml, else json)")
+	fl.StringVar(&f.outTo, "out", "-", "where the json driver writes dispatch records; - is standard output")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "do everything on a copy of the ledger in memory; show the records, write nothing")
+	fl.BoolVar(&f.full, "full", false, "read everything again in this cycle, whatever the windows cover")
+	fl.IntVar(&f.budget, "budget", 0, "most requests of this cycle and credential; what is left over is read by later cycles (0: no limit)")
+	fl.IntVar(&f.emit, "emit-budget", 0, "most candidates handed over in this cycle, oldest first (0: no limit)")
+	pf.DurationVar(&f.wait, "wait", 0, "how long to wait for a ledger that another process holds")
+	c.AddCommand(newPollPlanCmd(e, f), newPollStatusCmd(e, f))
+	return c
+}
+
+// load reads the folder and prints what is wrong with it.
+func (f *pollFlags) load(e *env) (*setup.Setup, error) {
+	s, err := setup.Load(setup.Options{
+		Dir: f.dir, Getenv: e.getenv, HTTP: setup.Client(), Now: time.Now, Registry: setup.Registry(),
+		Budget: f.budget, Full: f.full,
+	})
+	if perr := (diag.TextPrinter{Colour: e.colour()}).PrintAll(e.err, s.Diagnostics); err == nil && perr != nil {
+		err = perr
+	}
+	if err != nil {
+		return nil, exit{poll.ExitError, err}
+	}
+	return s, nil
+}
+
+// ledger opens the file, or a copy of it in memory for a dry run.
+func (f *pollFlags) ledger(ctx context.Context, e *env) (*coverage.Ledger, func() error, error) {
+	fresh := false
+	if _, err := os.Stat(f.state); errors.Is(err, os.ErrNotExist) {
+		fresh = true
+	}
+	var store coverage.Store
+	var err error
+	switch {
+	case f.dryRun && fresh:
+		store = coverage.NewMemory()
+	default:
+		store, err = coverage.OpenFile(ctx, f.state, coverage.FileOptions{Wait: f.wait, Version: version})
+		if err == nil && f.dryRun {
+			store, err = copyOf(ctx, store)
+		}
+	}
+	if err != nil {
+		return nil, nil, ledgerExit(err)
+	}
+	if fresh {
+		e.logger().Info("no ledger yet: starting one; the first scan reads every scope", "state", f.state)
+	}
+	l, err := coverage.Open(ctx, store, coverage.Options{})
+	if err != nil {
+		store.Close()
+		return nil, nil, ledgerExit(err)
+	}
+	return l, store.Close, nil
+}
+
+// copyOf reads a store into memory and closes it.
+func copyOf(ctx context.Context, from coverage.Store) (coverage.Store, error) {
+	defer from.Close()
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(coverage.Export(ctx, from, w)) }()
+	to := coverage.NewMemory()
+	if err := coverage.Import(ctx, to, r); err != nil {
+		r.CloseWithError(err)
+		return nil, fmt.Errorf("copy the ledger: %w", err)
+	}
+	return to, nil
+}
+
+// ledgerExit maps what can be wrong with a ledger to exit codes and says the way out.
+func ledgerExit(err error) error {
+	if errors.Is(err, coverage.ErrHeld) {
+		return exit{poll.ExitTryLater, err}
+	}
+	return exit{poll.ExitError, err}
+}
+
+func runPoll(ctx context.Context, e *env, f *pollFlags) error {
+	if f.budget < 0 || f.emit < 0 {
+		return exit{poll.ExitUsage, fmt.Errorf("--budget and --emit-budget count requests and candidates: they cannot be negative")}
+	}
+	s, err := f.load(e)
+	if err != nil {
+		return err
+	}
+	driver, err := f.output(e, s)
+	if err != nil {
+		return err
+	}
+	led, closeLedger, err := f.ledger(ctx, e)
+	if err != nil {
+		return err
+	}
+	code, err := f.cycle(ctx, e, s, led, driver)
+	if cerr := closeLedger(); err == nil && cerr != nil {
+		err = exit{poll.ExitError, fmt.Errorf("close the ledger: %w", cerr)}
+	}
+	if err != nil {
+		return err
+	}
+	if s.Diagnostics.Failed() && code == poll.ExitComplete {
+		code = poll.ExitIncomplete
+	}
+	if code != poll.ExitComplete {
+		return exit{code: code}
+	}
+	return nil
+}
+
+// output makes the driver, behind the gate: until the protocols are complete, only json may hand anything over.
+func (f *pollFlags) output(e *env, s *setup.Setup) (dispatch.Driver, error) {
+	name := f.driver
+	if name == "" {
+		name = s.Config.OutputDriver
+	}
+	if err := dispatch.Allowed(name, dispatch.Draft, false); err != nil {
+		return nil, exit{poll.ExitError, err}
+	}
+	if f.outTo == "-" || f.dryRun {
+		return dispatch.ToWriter(e.out, time.Now), nil
+	}
+	return dispatch.ToFile(f.outTo, time.Now), nil
+}
+
+// cycle takes in receipts, polls, hands over, and reports.
+func (f *pollFlags) cycle(ctx context.Context, e *env, s *setup.Setup, led *coverage.Ledger, driver dispatch.Driver) (int, error) {
+	if !f.dryRun {
+		if err := f.receipts(ctx, e, led); err != nil {
+			return 0, exit{poll.ExitError, fmt.Errorf("take in receipts: %w", err)}
+		}
+	}
+	engine := poll.New(poll.Options{Ledger: led, Targets: s.Targets, Log: e.logger()})
+	sums, err := engine.Cycle(ctx)
+	report(e, sums)
+	if err != nil {
+		return 0, exit{poll.ExitError, err}
+	}
+	code := poll.ExitCode(sums)
+	if f.hand(ctx, e, s, engine, driver) && code != poll.ExitError {
+		code = poll.ExitIncomplete
+	}
+	owed, err := owing(ctx, e, led)
+	if err != nil {
+		return 0, ledgerExit(err)
+	}
+	if owed && code == poll.ExitComplete {
+		code = poll.ExitIncomplete
+	}
+	return code, nil
+}
+
+// receipts takes in what runs have left since the last cycle.
+func (f *pollFlags) receipts(ctx context.Context, e *env, led *coverage.Ledger) error {
+	sp, err := spool.Open(f.state+".spool", time.Now, rand.Uint64)
+	if err != nil {
+		return err
+	}
+	n, bad, err := sp.Ingest(func(r coverage.Receipt) error { return led.Done(ctx, time.Now(), r) })
+	for _, m := range bad {
+		e.logger().Error("receipt set aside", "file", m.Name, "reason", m.Err)
+	}
+	if n > 0 {
+		e.logger().Info("receipts taken in", "receipts", n)
+	}
+	return err
+}
+
+// hand dispatches and reports whether something could not be handed over.
+func (f *pollFlags) hand(ctx context.Context, e *env, s *setup.Setup, engine *poll.Engine, driver dispatch.Driver) bool {
+	log := e.logger()
+	if s.Config.KillSwitch {
+		log.Warn("kill switch: candidates are kept in the ledger, nothing is dispatched")
+		return false
+	}
+	sent, failed, err := engine.Deliver(ctx, poll.Hand{
+		Driver: driver, Spec: dispatch.Draft, Target: s.Config.TargetRepo, Now: time.Now, Limit: f.emit,
+	})
+	if err != nil {
+		log.Error("dispatch failed: what was not handed over stays in the ledger", "error", err)
+	}
+	log.Info("dispatched", "driver", driver.Name(), "dispatched", sent, "failed", failed)
+	return err != nil || failed > 0
+}
+
+// owing names what the ledger still owes because it failed: it is durable and will be tried, but the cycle is not
+// complete while it stands.
+func owing(ctx context.Context, e *env, led *coverage.Ledger) (bool, error) {
+	snap, err := led.Snapshot(ctx, time.Now())
+	if err != nil {
+		return false, err
+	}
+	owed := false
+	say := func(msg string, args ...any) { owed = true; e.logger().Warn(msg, args...) }
+	for _, sc := range snap.Scopes {
+		for _, a := range sc.Agenda {
+			if a.Why == coverage.WhyUndecided || a.Why == coverage.WhyFailed {
+				say("entities wait to be looked at again", "scope", sc.Scope, "reason", a.Why, "entities", a.Count, "since", a.Oldest, "next", a.Next)
+			}
+		}
+		for _, w := range sc.Walks {
+			for _, g := range w.Gaps {
+				say("a range is not covered", "scope", sc.Scope, "walk", w.Name, "from", g.From, "to", g.To, "reason", g.Why, "next", g.Next)
+			}
+		}
+	}
+	if n := snap.Outbox.Dead; n > 0 {
+		say("dead letters: tried again slowly", "candidates", n)
+	}
+	return owed, nil
+}
+
+// report writes one summary line per scope, and names on standard error what is not complete.
+func report(e *env, sums []poll.Summary) {
+	log := e.logger()
+	for i := range sums {
+		s := &sums[i]
+		if s.Driver == "" {
+			continue // not begun
+		}
+		for _, w := range s.Warnings {
+			log.Warn(w, "scope", s.Scope, "kind", s.Kind)
+		}
+		for _, r := range s.Refused {
+			log.Error("source refused", "source", r.Source, "scope", s.Scope, "kind", s.Kind, "field", r.Field, "reason", r.Why)
+		}
+		for _, w := range s.Incomplete {
+			log.Error("incomplete", "scope", s.Scope, "kind", s.Kind, "reason", w)
+		}
+		log.Info("cycle", "summary", s)
+	}
+}

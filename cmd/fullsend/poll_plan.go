@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fullsend-ai/discovery/internal/diag"
+	"github.com/fullsend-ai/discovery/internal/poll"
+)
+
+func newPollPlanCmd(e *env, f *pollFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "plan",
+		Short: "Show the one search of every scope, what it leaves to the local check and why, and what it costs",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runPlan(c.Context(), e, f)
+		},
+	}
+}
+
+func runPlan(ctx context.Context, e *env, f *pollFlags) error {
+	s, err := f.load(e)
+	if err != nil {
+		return err
+	}
+	plans := poll.New(poll.Options{Targets: s.Targets, Log: e.logger()}).Plans(ctx)
+	read, refused := 0, s.Diagnostics.Failed()
+	for i := range plans {
+		if plans[i].Err == nil {
+			read++
+		}
+		refused = refused || plans[i].Err != nil || len(plans[i].Refused) > 0
+		printPlan(e.out, &plans[i])
+	}
+	switch {
+	case read == 0 && len(plans) > 0:
+		return exit{code: poll.ExitError}
+	case refused:
+		return exit{code: poll.ExitIncomplete}
+	}
+	return nil
+}
+
+func printPlan(w io.Writer, p *poll.PlanView) {
+	fmt.Fprintf(w, "%s %s (%s)\n", diag.Clean(p.Container), p.Kind, p.Driver)
+	if p.Err != nil {
+		fmt.Fprintf(w, "  cannot be planned: %s\n\n", diag.Clean(p.Err.Error()))
+		return
+	}
+	fmt.Fprintf(w, "  plan %s for %d sources of %d harnesses\n", p.Hash, p.Sources, p.Harnesses)
+	for _, s := range p.Searches {
+		fmt.Fprintf(w, "  %-8s %s\n", s.Walk, diag.Clean(s.Text))
+	}
+	if len(p.Weakened) > 0 {
+		fmt.Fprintln(w, "  left to the local check:")
+	}
+	for _, x := range p.Weakened {
+		text := x.Leaf.Text
+		if !x.Leaf.Positive {
+			text = "not " + text
+		}
+		fmt.Fprintf(w, "    %-20s %s: %s\n", diag.Clean(x.Source), diag.Clean(strings.TrimSpace(text)), diag.Clean(x.Why))
+	}
+	if len(p.Unanchored) > 0 {
+		fmt.Fprintf(w, "  evaluated for every entity, since no single test is necessary: %s\n", diag.Clean(strings.Join(p.Unanchored, ", ")))
+	}
+	for _, c := range p.Cost {
+		fmt.Fprintf(w, "  cost, %s\n", diag.Clean(c))
+	}
+	for _, r := range p.Refused {
+		fmt.Fprintf(w, "  REFUSED %s: %s\n", diag.Clean(r.Source), diag.Clean(r.Why))
+	}
+	for _, x := range p.Warnings {
+		fmt.Fprintf(w, "  note: %s\n", diag.Clean(x))
+	}
+	fmt.Fprintln(w)
+}

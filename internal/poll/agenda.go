@@ -1,0 +1,337 @@
+package poll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/fullsend-ai/discovery/adapters"
+	"github.com/fullsend-ai/discovery/coverage"
+	"github.com/fullsend-ai/discovery/internal/admission"
+	"github.com/fullsend-ai/discovery/query"
+	"github.com/fullsend-ai/discovery/scope"
+)
+
+// rounds bounds how often one entity is read on within a batch: row, then fields, then roles, then what the trigger
+// reads. A chain that is longer goes on in a later cycle.
+const rounds = 6
+
+// The backoff of an appointment that could not be kept: doubling from first to last.
+const (
+	backoffFirst = time.Minute
+	backoffLast  = 6 * time.Hour
+)
+
+// agenda looks at every entity whose appointment is due, in batches with one transaction each. A passing failure leaves
+// the rest of the agenda as it is, for the next cycle.
+func (r *run) agenda(ctx context.Context) error {
+	seen := map[scope.Identity]bool{}
+	for ctx.Err() == nil {
+		ents, err := r.led().Due(ctx, r.sc, r.clock, r.engine.opt.Batch)
+		if err != nil {
+			return errLedger{err}
+		}
+		ents = slices.DeleteFunc(ents, func(e coverage.Entity) bool { return seen[e.Ref.Identity] })
+		if len(ents) == 0 {
+			return r.report()
+		}
+		for i := range ents {
+			seen[ents[i].Ref.Identity] = true
+		}
+		recs, err := r.look(ctx, ents)
+		if err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			r.sum.fail(fmt.Errorf("follow-up reads: %w", err))
+			return r.report()
+		}
+		out, err := r.led().Settle(ctx, r.sc, recs)
+		if err != nil {
+			return errLedger{err}
+		}
+		r.sum.add(out)
+		r.sum.Read = true
+	}
+	return ctx.Err()
+}
+
+// report names what stays undecided, once per cause.
+func (r *run) report() error {
+	causes := make([]string, 0, len(r.stuck))
+	for c := range r.stuck {
+		causes = append(causes, c)
+	}
+	sort.Strings(causes)
+	for _, c := range causes {
+		r.sum.incomplete(fmt.Sprintf("%d undecided: %s", r.stuck[c], c))
+		delete(r.stuck, c)
+	}
+	return nil
+}
+
+// work is one entity of a batch.
+type work struct {
+	ent     *coverage.Entity
+	item    adapters.Item
+	facts   *query.Facts
+	read    query.FieldSet // fields that were read in full
+	want    query.FieldSet // fields to read next
+	verdict verdict
+	open    bool // more is to be read
+	failed  *adapters.Error
+}
+
+// look reads a batch of entities as far as their verdicts need, and makes their records.
+func (r *run) look(ctx context.Context, ents []coverage.Entity) ([]coverage.Record, error) {
+	cat := r.t.Adapter.Catalogue(r.t.Config.Kind)
+	ws := make([]*work, len(ents))
+	for i := range ents {
+		w := &work{ent: &ents[i], open: true}
+		for _, a := range ents[i].Again {
+			w.want = w.want.Union(fieldSet(cat, a.Needs))
+		}
+		ws[i] = w
+	}
+	for range rounds {
+		if err := r.read(ctx, ws); err != nil {
+			return nil, err
+		}
+		if err := r.roles(ctx, ws); err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(ws, func(w *work) bool { return w.open }) {
+			break
+		}
+	}
+	recs := make([]coverage.Record, len(ws))
+	for i, w := range ws {
+		recs[i] = r.record(w)
+	}
+	return recs, nil
+}
+
+// read asks for the wanted fields, entities with the same wants together, and routes what comes back.
+func (r *run) read(ctx context.Context, ws []*work) error {
+	groups := map[string][]*work{}
+	var order []string
+	for _, w := range ws {
+		if !w.open {
+			continue
+		}
+		k := fmt.Sprint(w.want.IDs())
+		if groups[k] == nil {
+			order = append(order, k)
+		}
+		groups[k] = append(groups[k], w)
+	}
+	for _, k := range order {
+		g := groups[k]
+		refs := make([]scope.Ref, len(g))
+		for i, w := range g {
+			refs[i] = w.ent.Ref
+		}
+		items, err := r.t.session.Read(ctx, refs, g[0].want)
+		if err != nil {
+			return err
+		}
+		if len(items) != len(refs) {
+			return &adapters.Error{Severity: adapters.MomentFailure, Op: "read entities",
+				Err: fmt.Errorf("%w: %d answers for %d entities", adapters.ErrProtocol, len(items), len(refs))}
+		}
+		for i, w := range g {
+			r.take(ctx, w, items[i])
+		}
+	}
+	return nil
+}
+
+// take merges one answer and decides on it.
+func (r *run) take(ctx context.Context, w *work, it adapters.Item) {
+	w.item = it
+	switch {
+	case it.State != adapters.Present:
+		w.open, w.failed = false, it.Err
+		return
+	case r.sc.Check(it.Place) != nil:
+		w.open = false
+		err := r.sc.Check(it.Place)
+		w.failed = &adapters.Error{Severity: adapters.ItemFailure, Op: "check scope", Err: err}
+		if errors.Is(err, scope.ErrOutside) {
+			w.item.State = adapters.Gone // it lives elsewhere now: no member of this scope
+		} else {
+			w.item.State = adapters.Unreadable
+		}
+		return
+	case it.Updated.Before(w.ent.Updated):
+		// A replica that lags behind the listing proves nothing about now.
+		w.open, w.item.State = false, adapters.Unreadable
+		w.failed = &adapters.Error{Severity: adapters.ItemFailure, Op: "read entity",
+			Err: fmt.Errorf("answer of %s is older than the listing's of %s: a replica lags",
+				it.Updated.UTC().Format(time.RFC3339), w.ent.Updated.UTC().Format(time.RFC3339))}
+		return
+	}
+	w.read = w.read.Union(w.want)
+	w.want = query.FieldSet{}
+	if w.facts == nil {
+		w.facts = it.Facts
+	} else {
+		w.facts.Merge(it.Facts)
+	}
+	r.route(ctx, w)
+}
+
+// route decides an entity on what is known and sets what to ask next.
+func (r *run) route(ctx context.Context, w *work) {
+	w.verdict = r.judge.decide(ctx, w.item.Ref, w.facts, w.item.ReadAt)
+	w.open = false
+	for _, n := range w.verdict.needs {
+		if n.Actor == "" && !w.read.Has(n.Field) {
+			w.want.Add(n.Field)
+			w.open = true
+		}
+	}
+}
+
+// roles looks up every actor that the batch's verdicts need, once, and routes again what waited for them.
+func (r *run) roles(ctx context.Context, ws []*work) error {
+	ask := map[string]query.User{}
+	for _, w := range ws {
+		if w.item.State != adapters.Present || w.facts == nil {
+			continue
+		}
+		for _, u := range r.book.Missing(w.verdict.needs, admission.Users(w.facts)) {
+			ask[u.ID] = u
+		}
+	}
+	if len(ask) == 0 {
+		return nil
+	}
+	if err := r.learn(ctx, ask); err != nil {
+		return err
+	}
+	for _, w := range ws {
+		if w.item.State != adapters.Present || w.facts == nil || len(w.verdict.needs) == 0 {
+			continue
+		}
+		want := w.want
+		r.route(ctx, w)
+		w.want = w.want.Union(want)
+		w.open = w.open || !want.Empty()
+	}
+	return nil
+}
+
+// learn asks the provider for roles and notes what is verified.
+func (r *run) learn(ctx context.Context, ask map[string]query.User) error {
+	users := make([]query.User, 0, len(ask))
+	for _, u := range ask {
+		users = append(users, u)
+	}
+	slices.SortFunc(users, func(a, b query.User) int { return strings.Compare(a.ID, b.ID) })
+	found, err := r.t.session.Roles(ctx, users)
+	if err != nil {
+		return err
+	}
+	r.book.Learn(found)
+	var known []coverage.Actor
+	for _, f := range found {
+		if f.Verified {
+			known = append(known, coverage.Actor{ID: f.Actor.ID, Login: f.Actor.Login, Role: f.Role.String(), At: f.At})
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	if _, err := r.led().NoteRoles(ctx, r.sc, known); err != nil {
+		return errLedger{err}
+	}
+	return nil
+}
+
+// recheck asks again for the roles on which stored verdicts rest. Entities are read again only when a role changed.
+func (r *run) recheck(ctx context.Context) error {
+	if r.t.Policy.RecheckEvery <= 0 {
+		return nil
+	}
+	as, err := r.led().ActorsDue(ctx, r.sc, r.clock.Add(-r.t.Policy.RecheckEvery), 2*r.engine.opt.Batch)
+	if err != nil {
+		return errLedger{err}
+	}
+	ask := map[string]query.User{}
+	for _, a := range as {
+		if _, listed := r.t.Bots[a.ID]; !listed && !a.Bot {
+			ask[a.ID] = query.User{ID: a.ID, Login: a.Login}
+		}
+	}
+	if len(ask) == 0 {
+		return nil
+	}
+	err = r.learn(ctx, ask)
+	var led errLedger
+	if errors.As(err, &led) || ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		r.sum.fail(fmt.Errorf("role recheck: %w", err))
+	}
+	return nil
+}
+
+// record is what is settled about one entity of a batch.
+func (r *run) record(w *work) coverage.Record {
+	rec := coverage.Record{Ref: w.ent.Ref}
+	if w.item.State == adapters.Gone {
+		rec.Gone, rec.ReadAt = true, r.clock
+		return rec
+	}
+	if w.item.State == adapters.Unreadable {
+		rec.ReadAt = w.ent.ReadAt
+		rec.Again = r.later(w.ent, coverage.WhyFailed, cause(w.failed), w.verdict.needs)
+		return rec
+	}
+	rec.Ref, rec.Updated, rec.ReadAt = w.item.Ref, w.item.Updated, w.item.ReadAt
+	r.judge.fill(&rec, &w.verdict, w.facts)
+	if len(w.verdict.undecided) > 0 {
+		r.sum.Unknown++
+		rec.Again = append(rec.Again, r.later(w.ent, coverage.WhyUndecided, r.because(w), w.verdict.needs)...)
+	}
+	return rec
+}
+
+// because names why an entity is undecided after everything was asked.
+func (r *run) because(w *work) string {
+	for _, n := range w.verdict.needs {
+		if c, ok := r.book.CauseOf(n.Actor); ok {
+			return c.String()
+		}
+	}
+	for _, n := range w.verdict.needs {
+		if f := w.facts.Get(n.Field); f.Presence != query.Known && f.Why != "" {
+			return f.Why
+		}
+	}
+	if len(w.verdict.why) > 0 {
+		return w.verdict.why[0]
+	}
+	return "what would decide it was not given by the provider"
+}
+
+// later postpones an entity with backoff and counts it under its cause.
+func (r *run) later(ent *coverage.Entity, why, because string, needs []query.Need) []coverage.Appointment {
+	r.stuck[because]++
+	tries := 0
+	for _, a := range ent.Again {
+		if a.Why == why {
+			tries = a.Tries
+		}
+	}
+	wait := min(backoffFirst<<min(tries, 10), backoffLast)
+	return []coverage.Appointment{{
+		Why: why, At: r.clock.Add(wait), Tries: tries + 1, Cause: because, Needs: fieldNames(r, needs),
+	}}
+}

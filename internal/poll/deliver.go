@@ -1,0 +1,107 @@
+package poll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fullsend-ai/discovery/coverage"
+	"github.com/fullsend-ai/discovery/internal/dispatch"
+)
+
+// lease is how long a driver may take for one batch before its rows count as lost.
+const lease = 15 * time.Minute
+
+// batch is how many rows are claimed at once: what a crash may hand over twice.
+const batch = 100
+
+// Hand is how candidates leave the ledger.
+type Hand struct {
+	Driver dispatch.Driver
+	Spec   string
+	Target string // target repository
+	Now    func() time.Time
+	Limit  int // most rows of this call; 0: no limit
+}
+
+// Deliver hands over what waits in the outbox, oldest first, and records every receipt. What the driver did not take
+// stays in the outbox. It returns how many were taken and how many were not.
+func (e *Engine) Deliver(ctx context.Context, h Hand) (sent, failed int, err error) {
+	led := e.opt.Ledger
+	for h.Limit == 0 || sent+failed < h.Limit {
+		n := batch
+		if h.Limit > 0 {
+			n = min(n, h.Limit-sent-failed)
+		}
+		rows, err := led.Claim(ctx, h.Now(), n, lease)
+		if err != nil {
+			return sent, failed, fmt.Errorf("claim: %w", err)
+		}
+		if len(rows) == 0 {
+			return sent, failed, nil
+		}
+		took, err := e.hand(ctx, h, rows)
+		sent += took
+		failed += len(rows) - took
+		if err != nil {
+			return sent, failed, err
+		}
+	}
+	return sent, failed, nil
+}
+
+// hand gives one batch to the driver. A row without a receipt failed: it waits for its next try.
+func (e *Engine) hand(ctx context.Context, h Hand, rows []coverage.Delivery) (took int, err error) {
+	var recs []dispatch.Record
+	var errs []error
+	open := map[string]coverage.Delivery{}
+	for _, d := range rows {
+		open[d.Key] = d
+		r, err := dispatch.New(d, dispatch.Frame{
+			Spec: h.Spec, Origin: dispatch.Poll, Source: e.driverOf(d), Target: h.Target, Now: h.Now(),
+		})
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		recs = append(recs, r)
+	}
+	receipts, derr := h.Driver.Start(ctx, recs)
+	errs = append(errs, derr)
+	// Receipts are recorded even when the process is being stopped: what was handed over must not be handed over again.
+	ctx = context.WithoutCancel(ctx)
+	for _, r := range receipts {
+		delete(open, r.Key)
+		took++
+		if err := e.opt.Ledger.Done(ctx, h.Now(), r); err != nil {
+			return took, errors.Join(append(errs, fmt.Errorf("record receipt: %w", err))...)
+		}
+	}
+	why := "the driver gave no receipt"
+	if err := errors.Join(errs...); err != nil {
+		why = err.Error()
+	}
+	for _, d := range rows {
+		if _, ok := open[d.Key]; !ok {
+			continue
+		}
+		err := e.opt.Ledger.Done(ctx, h.Now(), coverage.Receipt{
+			Key: d.Key, Decision: d.Decision, Outcome: coverage.Failed, At: h.Now().UTC(), Why: why,
+		})
+		if err != nil {
+			return took, errors.Join(append(errs, fmt.Errorf("record failure: %w", err))...)
+		}
+	}
+	return took, errors.Join(errs...)
+}
+
+// driverOf is the name of the input driver whose scope a delivery belongs to.
+func (e *Engine) driverOf(d coverage.Delivery) string {
+	for _, t := range e.targets {
+		if t.session != nil && t.session.Scope() == d.Scope {
+			return t.Driver
+		}
+	}
+	return ""
+}

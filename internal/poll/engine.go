@@ -1,0 +1,130 @@
+package poll
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fullsend-ai/discovery/adapters"
+	"github.com/fullsend-ai/discovery/coverage"
+	"github.com/fullsend-ai/discovery/internal/trigger"
+	"github.com/fullsend-ai/discovery/query"
+)
+
+// Harness is one harness as the cycle of one scope sees it: it is a member when one of its queries is true, and unknown
+// when none is true and one is unknown.
+type Harness struct {
+	Name      string
+	Queries   []*query.Bound
+	Threshold adapters.Role
+	Trigger   *trigger.Program // nil: never started automatically
+	Self      string           // stable id of the account as which it writes; "" when none is configured
+	Role      string           // the platform role
+	Revision  string           // of the harness file, for records
+}
+
+// Target is one configured container and kind with everything that asks about it.
+type Target struct {
+	Driver    string // name of the input driver
+	Adapter   adapters.Adapter
+	Config    adapters.Config
+	Meter     *Meter
+	Harnesses []Harness
+	Bots      map[string]adapters.Role // accounts by stable id whose role is configured
+	Policy    coverage.Policy
+}
+
+// Options of an engine.
+type Options struct {
+	Ledger  *coverage.Ledger
+	Targets []Target
+	Log     *slog.Logger
+	// Batch is how many entities are settled in one transaction.
+	Batch int
+	// Concurrency bounds how many scopes run at once.
+	Concurrency int
+	// Progress, when set, is told how far a walk has come.
+	Progress func(scope, walk string, done, total int)
+}
+
+// Engine runs cycles. Sessions stay open between cycles.
+type Engine struct {
+	opt     Options
+	targets []*target
+}
+
+// New makes an engine over an open ledger.
+func New(opt Options) *Engine {
+	if opt.Batch == 0 {
+		opt.Batch = 50
+	}
+	if opt.Concurrency == 0 {
+		opt.Concurrency = 4
+	}
+	e := &Engine{opt: opt}
+	for i := range opt.Targets {
+		e.targets = append(e.targets, &target{Target: &opt.Targets[i]})
+	}
+	return e
+}
+
+// Cycle runs one cycle over every target and returns one summary each, in order. A failure of one target never stops
+// another; it is in its summary. The error is about the ledger, after which nothing more was tried.
+func (e *Engine) Cycle(ctx context.Context) ([]Summary, error) {
+	for _, m := range e.meters() {
+		m.Begin()
+	}
+	sums := make([]Summary, len(e.targets))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(e.opt.Concurrency)
+	for i, t := range e.targets {
+		g.Go(func() error {
+			start := time.Now()
+			err := e.cycle(ctx, t, &sums[i])
+			sums[i].Took = time.Since(start)
+			return err
+		})
+	}
+	err := g.Wait()
+	return sums, err
+}
+
+// meters lists each credential's meter once.
+func (e *Engine) meters() []*Meter {
+	seen := map[*Meter]bool{}
+	var ms []*Meter
+	for _, t := range e.targets {
+		if !seen[t.Meter] {
+			seen[t.Meter] = true
+			ms = append(ms, t.Meter)
+		}
+	}
+	return ms
+}
+
+// errLedger marks errors after which the cycle must stop: what cannot be recorded must not be done.
+type errLedger struct{ error }
+
+func (e errLedger) Unwrap() error { return e.error }
+
+// cycle runs one target. A provider's failure becomes part of the summary, only the ledger's is returned.
+func (e *Engine) cycle(ctx context.Context, t *target, sum *Summary) error {
+	sum.Driver, sum.Scope, sum.Kind = t.Driver, t.Config.Container, string(t.Config.Kind)
+	r := &run{engine: e, t: t, sum: sum, log: e.opt.Log.With("driver", t.Driver, "scope", sum.Scope, "kind", sum.Kind)}
+	before, _ := t.Meter.Counts()
+	err := r.run(ctx)
+	after, backoff := t.Meter.Counts()
+	sum.count(before, after, backoff)
+	if err == nil {
+		return nil
+	}
+	var led errLedger
+	if errors.As(err, &led) || ctx.Err() != nil {
+		return err
+	}
+	sum.fail(err)
+	return nil
+}

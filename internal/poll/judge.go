@@ -1,0 +1,191 @@
+package poll
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fullsend-ai/discovery/adapters"
+	"github.com/fullsend-ai/discovery/coverage"
+	"github.com/fullsend-ai/discovery/internal/admission"
+	"github.com/fullsend-ai/discovery/internal/trigger"
+	"github.com/fullsend-ai/discovery/query"
+	"github.com/fullsend-ai/discovery/router"
+	"github.com/fullsend-ai/discovery/scope"
+)
+
+// judge routes facts to harnesses. It does no I/O; what it lacks it names.
+type judge struct {
+	run    *run
+	answer router.Answer
+	state  []query.Verdict // by harness, of the entity at hand
+}
+
+func newJudge(r *run) *judge {
+	return &judge{run: r, state: make([]query.Verdict, len(r.t.Harnesses))}
+}
+
+// views are the views of every threshold by what the book knows now.
+func (j *judge) views() []query.View {
+	vs := make([]query.View, len(j.run.t.comp.thresholds))
+	for i, th := range j.run.t.comp.thresholds {
+		vs[i] = j.run.book.View(th)
+	}
+	return vs
+}
+
+// verdict is everything that is known of one entity after routing.
+type verdict struct {
+	match     []coverage.Candidate
+	undecided []string     // harnesses
+	needs     []query.Need // what would decide them, or complete a match's support
+	until     time.Time
+	rests     []string
+	why       []string // reasons that no read can mend, for people
+}
+
+// decide routes an entity's facts. A match becomes a candidate only when every element that bears on it was read; until
+// then the harness counts as undecided, so that one state never makes two decisions.
+func (j *judge) decide(ctx context.Context, ref scope.Ref, f *query.Facts, now time.Time) verdict {
+	views := j.views()
+	comp := j.run.t.comp
+	comp.router.Route(f, views, now, &j.answer)
+	j.run.sum.Evaluated += j.answer.Evaluated
+	v := verdict{until: j.answer.Until, rests: slices.Clone(j.answer.RestsOn), needs: slices.Clone(j.answer.Needs)}
+	clear(j.state)
+	for i := range j.state {
+		j.state[i] = query.False
+	}
+	for _, i := range j.answer.Undecided {
+		j.state[comp.harnessOf[i]] = query.VerdictUnknown
+	}
+	matched := map[int][]*query.Bound{}
+	for _, i := range j.answer.Match {
+		if j.run.refused[comp.sources[i].ID] {
+			continue
+		}
+		h := comp.harnessOf[i]
+		j.state[h] = query.True
+		matched[h] = append(matched[h], comp.sources[i].Query)
+	}
+	for h, st := range j.state {
+		switch st {
+		case query.VerdictUnknown:
+			v.undecided = append(v.undecided, j.run.t.Harnesses[h].Name)
+		case query.True:
+			j.candidate(ctx, &v, h, matched[h], ref, f, views, now)
+		}
+	}
+	slices.Sort(v.rests)
+	v.rests = slices.Compact(v.rests)
+	return v
+}
+
+// candidate adds harness h, which the entity matches by the given queries.
+func (j *judge) candidate(ctx context.Context, v *verdict, h int, qs []*query.Bound, ref scope.Ref, f *query.Facts, views []query.View, now time.Time) {
+	hn := &j.run.t.Harnesses[h]
+	view := views[j.run.t.comp.view(hn.Threshold)]
+	open := 0
+	for _, q := range qs {
+		ns := q.Outstanding(f, view, now)
+		ns = j.askable(ns)
+		v.needs = append(v.needs, ns...)
+		open += len(ns)
+	}
+	if open > 0 {
+		v.undecided = append(v.undecided, hn.Name)
+		return
+	}
+	c := coverage.Candidate{Source: hn.Name, Version: j.run.t.comp.version[h], Digests: map[string]uint64{}, Hold: true}
+	res := hn.Trigger.Eval(ctx, trigger.Input{Ref: ref, Facts: f, View: view, Self: hn.Self})
+	v.rests = append(v.rests, res.RestsOn...)
+	switch res.Verdict {
+	case query.VerdictUnknown:
+		v.undecided = append(v.undecided, hn.Name)
+		v.needs = append(v.needs, res.Needs...)
+		if res.Err != "" {
+			v.why = append(v.why, "trigger of "+hn.Name+": "+res.Err)
+		}
+		return
+	case query.True:
+		c.Hold = false
+	}
+	for k, d := range res.Reads {
+		c.Digests["trigger "+k] = d
+	}
+	for _, q := range qs {
+		s := q.Support(f, view, now)
+		digestSupport(c.Digests, &s, hn.Self)
+	}
+	if !c.Hold {
+		c.Evidence = j.evidence(h, qs, f, v.rests, views, now)
+	}
+	v.match = append(v.match, c)
+}
+
+// askable drops the needs that were asked for in this cycle and could not be met: a match does not wait for them.
+func (j *judge) askable(ns []query.Need) []query.Need {
+	return slices.DeleteFunc(ns, func(n query.Need) bool {
+		return n.Actor != "" && len(j.run.book.Missing([]query.Need{n}, nil)) == 0
+	})
+}
+
+// row judges a listing row by what it shows alone. What it leaves open becomes an appointment that is due at once.
+func (j *judge) row(ctx context.Context, it *adapters.Item, rec *coverage.Record, ent *coverage.Entity, again bool) {
+	v := j.decide(ctx, it.Ref, it.Facts, it.ReadAt)
+	if len(v.undecided) == 0 {
+		j.fill(rec, &v, it.Facts)
+		return
+	}
+	rec.Again = due(v.until)
+	appt := coverage.Appointment{Why: coverage.WhyUndecided, At: j.run.clock, Needs: fieldNames(j.run, v.needs)}
+	// A retry that is already waiting for its time is not pulled forward by seeing the same row again.
+	for _, a := range ent.Again {
+		if a.Why == coverage.WhyUndecided && ent.Token == it.Token && ent.Judged == j.run.t.comp.hash && !again {
+			appt = a
+		}
+	}
+	rec.Again = append(rec.Again, appt)
+	// What is decided already is recorded with the rest, by the read that decides it: one moment for all harnesses.
+}
+
+// fill completes a record with verdicts that are final for its facts.
+func (j *judge) fill(rec *coverage.Record, v *verdict, f *query.Facts) {
+	rec.Judged = j.run.t.comp.hash
+	rec.Match, rec.Undecided = v.match, v.undecided
+	rec.Again = append(rec.Again, due(v.until)...)
+	users := admission.Users(f)
+	for _, id := range v.rests {
+		u := users[id]
+		a := coverage.Actor{ID: id, Login: u.Login, Bot: u.Bot}
+		if fd, ok := j.run.book.Finding(id); ok && fd.Verified {
+			a.Role, a.At = fd.Role.String(), fd.At
+		}
+		rec.RestsOn = append(rec.RestsOn, a)
+	}
+}
+
+// fieldNames writes needs as field names, for the ledger.
+func fieldNames(r *run, ns []query.Need) []string {
+	cat := r.t.Adapter.Catalogue(r.t.Config.Kind)
+	var out []string
+	for _, n := range ns {
+		if f, ok := cat.ByID(n.Field); ok && n.Actor == "" {
+			out = append(out, f.Name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// fieldSet reads what fieldNames wrote; names that the catalogue no longer has are dropped.
+func fieldSet(cat *query.Catalogue, names []string) query.FieldSet {
+	var s query.FieldSet
+	for _, n := range names {
+		if f, ok := cat.Field(strings.TrimSpace(n)); ok {
+			s.Add(f.ID)
+		}
+	}
+	return s
+}
