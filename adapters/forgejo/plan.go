@@ -24,10 +24,8 @@ var _ adapters.Plan = (*plan)(nil)
 
 // Compile makes the search. What Forgejo lacks was refused when the source was bound, so nothing is refused here.
 func (s *session) Compile(_ context.Context, ss []query.Source) (adapters.Plan, []adapters.Refusal) {
-	search, weakened := query.Upper(ss, Adapter{}.Claims(s.kind), query.Sweep, s.now(), 0, nil)
-	if !search.All {
-		panic("forgejo: a search was filtered although nothing is claimed")
-	}
+	// Nothing is claimed, so the search is the whole scope whatever the sources are; only what it leaves is of interest.
+	_, weakened := query.Upper(ss, Adapter{}.Claims(s.kind), query.Sweep, s.now(), 0, nil)
 	for i := range weakened {
 		if weakened[i].Leaf.Field != 0 {
 			weakened[i].Why = whyLocal(weakened[i].Leaf.Field)
@@ -69,7 +67,7 @@ func (s *session) costs(fs query.FieldSet, feeds int) []string {
 		fmt.Sprintf("idle cycle: %d (1 identity, %d search)", 1+feeds, feeds),
 		"changed entity: " + strings.Join(read, ", "),
 		"actor: 1 for the role, 3 when the login has changed",
-		fmt.Sprintf("sweep: about 1 for %d entities of either kind, and 1 to verify that the kind can be read", max(1, s.limit-5)),
+		fmt.Sprintf("sweep: about 1 for %d entities of either kind, and 1 to verify that the kind can be read", max(1, s.limit*4/5)),
 	}
 }
 

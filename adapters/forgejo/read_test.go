@@ -1,8 +1,13 @@
 package forgejo_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"io"
+	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -356,4 +361,36 @@ func TestRefusedCredentialEndsTheBatch(t *testing.T) {
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, adapters.ScopeFailure, e.Severity)
 	assert.ErrorIs(t, err, adapters.ErrUnauthorized)
+}
+
+// older makes the repository younger than what is in it, as a migration does.
+type older struct{ next http.RoundTripper }
+
+func (o older) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := o.next.RoundTrip(r)
+	if err != nil || !strings.HasSuffix(r.URL.Path, "/acme/widgets") {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	var repo map[string]any
+	if err := json.NewDecoder(resp.Body).Decode(&repo); err != nil {
+		return nil, err
+	}
+	repo["created_at"] = "2026-01-05T09:30:00Z"
+	b, err := json.Marshal(repo)
+	resp.Body = io.NopCloser(bytes.NewReader(b))
+	return resp, err
+}
+
+// SPEC FJ-10: what came with a migration is by nobody, although the server shows it under whoever migrated it.
+func TestMigratedTextHasNoAuthor(t *testing.T) {
+	st := newStage(t, face.Gitea124, "create as=olga title=old\ncomment on=1 as=olga body=/fs-fix name=a\nadvance by=1h\ncreate as=olga title=new\ncomment on=1 as=olga body=/fs-fix name=b")
+	st.config.HTTP = &http.Client{Transport: older{st.client.Transport}}
+	ses := st.open()
+	old, fresh := item(t, ses, st.ref(1), query.FComment).Facts, item(t, ses, st.ref(2), query.FTitle).Facts
+	assert.True(t, values(old, query.FAuthor)[0].User.Deleted)
+	assert.Empty(t, old.Get(query.FTitle).Items[0].Actor.ID)
+	assert.Empty(t, old.Get(query.FComment).Items[0].Actor.ID)
+	assert.Equal(t, "olga", old.Get(query.FComment).Items[1].Actor.Login)
+	assert.Equal(t, "olga", values(fresh, query.FAuthor)[0].User.Login)
 }
