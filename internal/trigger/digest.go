@@ -20,7 +20,7 @@ func (ev *evaluation) digests() map[string]uint64 {
 		}
 		var d digest
 		if f.Type == query.TypeElements {
-			d.elements(ev.others(f))
+			d.elements(f, ev.others(f))
 		} else {
 			d.fact(fact)
 		}
@@ -53,16 +53,18 @@ func (d *digest) text(s string) {
 
 func (d *digest) number(n uint64) { d.buf = binary.BigEndian.AppendUint64(d.buf, n) }
 
-func (d *digest) elements(es []*query.Element) {
+func (d *digest) elements(f *query.Field, es []*query.Element) {
 	es = slices.Clone(es)
 	slices.SortFunc(es, func(x, y *query.Element) int { return cmp.Or(cmp.Compare(x.Key, y.Key), cmp.Compare(x.Rev, y.Rev)) })
 	for _, e := range es {
 		d.text(e.Key)
 		d.text(e.Rev)
 		d.text(e.Actor.ID)
-		for i := range e.Members {
-			d.number(uint64(e.Members[i].ID))
-			d.fact(&e.Members[i].Fact)
+		for _, m := range f.Members {
+			if fact := e.Member(m.ID); fact.Presence != query.Unknown {
+				d.text(m.Name) // ids of fields are not made to last
+				d.fact(&fact)
+			}
 		}
 	}
 }
@@ -83,19 +85,23 @@ func (d *digest) fact(f *query.Fact) {
 }
 
 func (d *digest) value(v *query.Value) {
-	d.number(uint64(v.Type))
 	switch v.Type {
 	case query.TypeBool:
+		d.text("bool")
 		if v.Bool {
 			d.number(1)
 		}
 	case query.TypeNumber:
+		d.text("number")
 		d.number(math.Float64bits(v.Num))
 	case query.TypeInstant, query.TypeDate:
+		d.text("time")
 		d.number(uint64(v.Time.UnixMilli()))
 	case query.TypeUser:
+		d.text("user")
 		d.text(cmp.Or(v.User.ID, v.User.Login))
 	default:
+		d.text("text")
 		d.text(v.Str)
 	}
 }

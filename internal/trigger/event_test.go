@@ -28,7 +28,7 @@ func event(t testing.TB, s string) *trigger.Event {
 	return e
 }
 
-// SPEC AU-27: the roles that an event claims are never believed.
+// SPEC AU-18: the roles that an event claims are never believed.
 func TestDecodeEventBelievesNoRole(t *testing.T) {
 	e := event(t, labelled)
 	assert.Equal(t, trigger.EventActor{ID: "5", Kind: "human"}, e.Actor)

@@ -57,7 +57,7 @@ func FuzzDecodeEvent(f *testing.F) {
 	})
 }
 
-// SPEC AU-22: no verdict over less is overturned by knowing more.
+// SPEC AU-13: no verdict over less is overturned by knowing more.
 func TestMoreKnowledgeOverturnsNothing(t *testing.T) {
 	leaves := []string{
 		`entity.locked`, `entity.state == "open"`, `has(entity.milestone)`, `entity.milestone.startsWith("v")`, `entity.title.contains("a")`,

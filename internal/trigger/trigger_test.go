@@ -89,7 +89,7 @@ func input(e *trigger.Event) trigger.Input {
 func need(f query.FieldID) query.Need             { return query.Need{Field: f} }
 func role(f query.FieldID, who string) query.Need { return query.Need{Field: f, Actor: who} }
 
-// SPEC AU-20 AU-21 AU-22 AU-23: what a trigger sees of an entity.
+// SPEC AU-11 AU-12 AU-13 AU-14: what a trigger sees of an entity.
 func TestEval(t *testing.T) {
 	const yes, no, open = query.True, query.False, query.VerdictUnknown
 	for _, r := range []struct {
@@ -174,7 +174,7 @@ func TestEval(t *testing.T) {
 	}
 }
 
-// SPEC AU-22: attribution that was not read, a partial collection, and a member that was not given.
+// SPEC AU-13: attribution that was not read, a partial collection, and a member that was not given.
 func TestEvalPartial(t *testing.T) {
 	in := input(nil)
 	in.Facts.Set(query.FAssignee, query.Fact{Presence: query.Partial, Values: []query.Value{query.UserValue(query.User{ID: "in2", Login: "bob"})}})
@@ -202,7 +202,7 @@ func TestEvalPartial(t *testing.T) {
 	}
 }
 
-// SPEC AU-26: a verdict may stand while what was read is not complete; the decision waits for it.
+// SPEC AU-17: a verdict may stand while what was read is not complete; the decision waits for it.
 func TestOutstanding(t *testing.T) {
 	in := input(nil)
 	in.Facts.Set(query.FAssignee, query.Fact{Presence: query.Partial, Values: []query.Value{query.UserValue(query.User{ID: "in2", Login: "bob"})}})
@@ -256,7 +256,7 @@ func TestEvalOnProposal(t *testing.T) {
 	assert.Equal(t, first.Reads["draft"], second.Reads["draft"])
 }
 
-// SPEC AU-26: what a trigger read, and nothing else, makes its decision.
+// SPEC AU-17: what a trigger read, and nothing else, makes its decision.
 func TestReads(t *testing.T) {
 	const src = `entity.state == "open" && entity.updated > entity.created && entity.comment.exists(c, c.command == "/fix") || entity.locked`
 	p := compile(t, src, issues)
@@ -305,7 +305,7 @@ func TestReads(t *testing.T) {
 
 func sorted(s query.FieldSet) []query.FieldID { return s.IDs() }
 
-// SPEC AU-24: cost and time are bounded; running out of either is unknown, and says so.
+// SPEC AU-15: cost and time are bounded; running out of either is unknown, and says so.
 func TestLimits(t *testing.T) {
 	var nest strings.Builder
 	const deep = 8
@@ -325,7 +325,7 @@ func TestLimits(t *testing.T) {
 	assert.Contains(t, got.Err, "canceled")
 }
 
-// SPEC AU-20: mistakes are found at load, each with its place.
+// SPEC AU-11: mistakes are found at load, each with its place.
 func TestCompileRefuses(t *testing.T) {
 	for _, r := range []struct {
 		src, code, say string
@@ -365,7 +365,7 @@ func TestCompileRefuses(t *testing.T) {
 	assert.Equal(t, ".stat", "true &&\n  \"é\" == entity.stat"[is[0].Offset:])
 }
 
-// SPEC AU-25: a trigger that polling could never satisfy is refused at load.
+// SPEC AU-16: a trigger that polling could never satisfy is refused at load.
 func TestCheckWithoutEvent(t *testing.T) {
 	for src, want := range map[string]string{
 		`true`:                   "",
