@@ -33,18 +33,16 @@ func withShare(ctx context.Context, s share) context.Context {
 	return context.WithValue(ctx, shareKey{}, s)
 }
 
-// Meter is the budget of one credential: it caps the requests of a cycle, paces them, waits when the provider says so,
-// and counts them by class. It is safe for concurrent use.
+// Meter is the budget of one credential: it caps the requests of a cycle, paces them, and stops them when the provider
+// says so, for all scopes of the credential. It is safe for concurrent use.
 type Meter struct {
 	now   func() time.Time
 	limit *rate.Limiter
 
-	mu      sync.Mutex
-	cap     int // requests of a cycle; 0 is no cap
-	spent   int
-	count   map[adapters.Class]int
-	resume  time.Time // no request before: the provider's word
-	backoff int
+	mu     sync.Mutex
+	cap    int // requests of a cycle; 0 is no cap
+	spent  int
+	resume time.Time // no request before: the provider's word
 }
 
 // NewMeter makes a meter that allows perSecond requests a second (0: as many as the provider takes) and cap requests a
@@ -54,40 +52,65 @@ func NewMeter(now func() time.Time, perSecond float64, cap int) *Meter {
 	if perSecond > 0 {
 		l = rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
 	}
-	return &Meter{now: now, limit: l, cap: cap, count: map[adapters.Class]int{}}
+	return &Meter{now: now, limit: l, cap: cap}
 }
 
-// Begin starts a cycle and forgets the last one's counts.
+// Begin starts a cycle: nothing of its cap is spent.
 func (m *Meter) Begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.spent, m.backoff = 0, 0
-	m.count = map[adapters.Class]int{}
+	m.spent = 0
 }
 
-// Counts returns the requests of this cycle by class, and how often the provider asked to wait.
-func (m *Meter) Counts() (map[adapters.Class]int, int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	c := make(map[adapters.Class]int, len(m.count))
-	for k, v := range m.count {
-		c[k] = v
-	}
-	return c, m.backoff
+// Lane is the meter as one scope uses it: what is sent through it is counted by class. It implements adapters.Budget and
+// is safe for concurrent use.
+type Lane struct {
+	meter *Meter
+
+	mu      sync.Mutex
+	count   map[adapters.Class]int
+	backoff int
+}
+
+// Lane makes a lane of m.
+func (m *Meter) Lane() *Lane { return &Lane{meter: m, count: map[adapters.Class]int{}} }
+
+// Counts returns the requests sent by class and how often the provider asked to wait, and begins anew.
+func (l *Lane) Counts() (map[adapters.Class]int, int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c, b := l.count, l.backoff
+	l.count, l.backoff = map[adapters.Class]int{}, 0
+	return c, b
 }
 
 // Wait implements adapters.Budget.
-func (m *Meter) Wait(ctx context.Context, c adapters.Class, cost int) error {
-	if err := m.take(ctx, c, cost); err != nil {
+func (l *Lane) Wait(ctx context.Context, c adapters.Class, cost int) error {
+	if err := l.meter.take(ctx, cost); err != nil {
 		return err
 	}
-	if err := m.limit.Wait(ctx); err != nil {
+	if err := l.meter.limit.Wait(ctx); err != nil {
 		return &adapters.Error{Severity: adapters.MomentFailure, Op: "wait for budget", Err: err}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.count[c]++
 	return nil
 }
 
-func (m *Meter) take(ctx context.Context, c adapters.Class, cost int) error {
+// Observe implements adapters.Budget: after a throttling answer nothing is sent before the provider's instant, by any
+// scope of the credential.
+func (l *Lane) Observe(_ adapters.Class, status int, h http.Header) {
+	if status != http.StatusTooManyRequests && !(status == http.StatusServiceUnavailable && h.Get("Retry-After") != "") {
+		return
+	}
+	l.meter.pause(h)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.backoff++
+}
+
+func (m *Meter) take(ctx context.Context, cost int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if wait := m.resume.Sub(m.now()); wait > 0 {
@@ -102,19 +125,13 @@ func (m *Meter) take(ctx context.Context, c adapters.Class, cost int) error {
 		}
 	}
 	m.spent += cost
-	m.count[c]++
 	return nil
 }
 
-// Observe implements adapters.Budget: after a throttling answer nothing is sent before the provider's instant, by any
-// scope of the credential.
-func (m *Meter) Observe(_ adapters.Class, status int, h http.Header) {
-	if status != http.StatusTooManyRequests && !(status == http.StatusServiceUnavailable && h.Get("Retry-After") != "") {
-		return
-	}
+// pause stops everything until the instant that the answer names.
+func (m *Meter) pause(h http.Header) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.backoff++
 	wait := adapters.RetryAfter(h, m.now())
 	if wait <= 0 {
 		wait = time.Minute // no word: the common advice for limits that are not in headers

@@ -32,6 +32,7 @@ type Target struct {
 	Adapter   adapters.Adapter
 	Config    adapters.Config
 	Meter     *Meter
+	Lane      *Lane // of Meter, and Config.Budget: counts what this target sends
 	Harnesses []Harness
 	Bots      map[string]adapters.Role // accounts by stable id whose role is configured
 	Policy    coverage.Policy
@@ -114,10 +115,9 @@ func (e errLedger) Unwrap() error { return e.error }
 func (e *Engine) cycle(ctx context.Context, t *target, sum *Summary) error {
 	sum.Driver, sum.Scope, sum.Kind = t.Driver, t.Config.Container, string(t.Config.Kind)
 	r := &run{engine: e, t: t, sum: sum, log: e.opt.Log.With("driver", t.Driver, "scope", sum.Scope, "kind", sum.Kind)}
-	before, _ := t.Meter.Counts()
+	t.Lane.Counts()
 	err := r.run(ctx)
-	after, backoff := t.Meter.Counts()
-	sum.count(before, after, backoff)
+	sum.Requests, sum.Backoff = t.Lane.Counts()
 	if err == nil {
 		return nil
 	}

@@ -32,16 +32,6 @@ type Summary struct {
 	Took       time.Duration          `json:"-"`
 }
 
-func (s *Summary) count(before, after map[adapters.Class]int, backoff int) {
-	s.Requests = map[adapters.Class]int{}
-	for c, n := range after {
-		if d := n - before[c]; d > 0 {
-			s.Requests[c] = d
-		}
-	}
-	s.Backoff = backoff
-}
-
 func (s *Summary) add(o coverage.Outcome) {
 	s.Matched += o.Entered
 	s.Left += o.Left

@@ -84,15 +84,17 @@ func (s *Setup) driver(o Options, d *config.InputDriver, meters map[string]*poll
 			if len(hs) == 0 {
 				continue // nobody asks: no search
 			}
+			lane := meters[credential].Lane()
 			s.Targets = append(s.Targets, poll.Target{
 				Driver:  d.Name,
 				Adapter: a,
 				Config: adapters.Config{
 					BaseURL: d.BaseURL, Container: sc.Container, Kind: kind, Settings: d.Settings,
-					Token: token(d.TokenEnv, o.Getenv), HTTP: o.HTTP, Budget: meters[credential],
+					Token: token(d.TokenEnv, o.Getenv), HTTP: o.HTTP, Budget: lane,
 					Agents: agents, Now: o.Now,
 				},
 				Meter:     meters[credential],
+				Lane:      lane,
 				Harnesses: hs,
 				Bots:      bots,
 				Policy: coverage.Policy{
