@@ -72,8 +72,12 @@ type chunk[R any] struct {
 	short error // why the page proves nothing beyond its rows
 }
 
-// Bounds of what one step may cost: looking for the place where rows have vanished, and pages that bring nothing.
-const maxTries = 12
+// Bounds of what one step may cost: looking for the place when rows have vanished or the count is odd, and pages that
+// only show rows which came, or come again, in front of the place.
+const (
+	maxTries = 12
+	maxClimb = 400
+)
 
 // errStuck ends a listing whose count promises rows that never come.
 var errStuck = errors.New("the listing announces more rows than it gives")
@@ -85,7 +89,7 @@ var errOrder = errors.New("the listing is not in creation order")
 // front have vanished and the page begins behind it, it steps back until it does not.
 func (l *listing[R]) next(ctx context.Context) (chunk[R], error) {
 	back := l.at.Limit
-	for range maxTries {
+	for tries, climbs := 0, 0; tries < maxTries && climbs < maxClimb; tries++ {
 		page, limit := window(l.at.Rank, l.at.Limit)
 		offset := (page - 1) * limit
 		rows, a, err := l.fetch(ctx, page, limit)
@@ -119,9 +123,13 @@ func (l *listing[R]) next(ctx context.Context) (chunk[R], error) {
 		case end && offset+len(rows) < a.Total:
 			continue
 		}
+		climbed := offset+len(rows) > l.at.Rank
 		l.at.Rank = offset + len(rows)
 		if len(fresh) == 0 && !end {
-			continue // that many rows came in front
+			if climbed {
+				tries, climbs = tries-1, climbs+1
+			}
+			continue
 		}
 		if k, ok := lastKey(fresh, l.key); ok {
 			l.at.Last = k
