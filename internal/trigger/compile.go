@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/env"
+	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/parser"
@@ -164,20 +165,46 @@ func texts() []cel.EnvOption {
 // macros are CEL's own, but for two things: has asks for presence as a value, so that it can be unknown; and what goes
 // through a member of the entity does so element by element, so that one known element may decide.
 func macros() []cel.Macro {
-	over := func(expand parser.MacroExpander) parser.MacroExpander {
-		return func(eh parser.ExprHelper, target ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
-			return expand(eh, eachOf(eh, target), args)
-		}
-	}
 	return []cel.Macro{
 		parser.NewGlobalMacro("has", 1, expandHas),
-		parser.NewReceiverMacro("all", 2, over(parser.MakeAll)),
-		parser.NewReceiverMacro("exists", 2, over(parser.MakeExists)),
-		parser.NewReceiverMacro("exists_one", 2, over(parser.MakeExistsOne)),
-		parser.NewReceiverMacro("map", 2, over(parser.MakeMap)),
-		parser.NewReceiverMacro("map", 3, over(parser.MakeMap)),
-		parser.NewReceiverMacro("filter", 2, over(parser.MakeFilter)),
+		parser.NewReceiverMacro("all", 2, over(parser.MakeAll, func(eh parser.ExprHelper, args []ast.Expr) []ast.Expr {
+			absent := eh.NewCall(operators.LogicalNot, there(eh, args[0]))
+			return []ast.Expr{args[0], eh.NewCall(operators.LogicalOr, absent, args[1])}
+		})),
+		parser.NewReceiverMacro("exists", 2, over(parser.MakeExists, ifThere)),
+		parser.NewReceiverMacro("exists_one", 2, over(parser.MakeExistsOne, ifThere)),
+		parser.NewReceiverMacro("map", 2, over(parser.MakeMap, func(eh parser.ExprHelper, args []ast.Expr) []ast.Expr {
+			return []ast.Expr{args[0], there(eh, args[0]), args[1]}
+		})),
+		parser.NewReceiverMacro("map", 3, over(parser.MakeMap, ifThere)),
+		parser.NewReceiverMacro("filter", 2, over(parser.MakeFilter, ifThere)),
 	}
+}
+
+// over expands a macro over a member of the entity, whose last element may stand for any number of others, none
+// included. guard makes sure that it never decides by itself, not even where the condition does not look at it.
+func over(expand parser.MacroExpander, guard func(parser.ExprHelper, []ast.Expr) []ast.Expr) parser.MacroExpander {
+	return func(eh parser.ExprHelper, target ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
+		if target.Kind() != ast.SelectKind || args[0].Kind() != ast.IdentKind {
+			return expand(eh, target, args)
+		}
+		s := target.AsSelect()
+		if s.Operand().Kind() != ast.IdentKind || s.Operand().AsIdent() != "entity" {
+			return expand(eh, target, args)
+		}
+		return expand(eh, eh.NewSelect(s.Operand(), s.FieldName()+each), guard(eh, args))
+	}
+}
+
+// ifThere asks for the condition of elements that are there.
+func ifThere(eh parser.ExprHelper, args []ast.Expr) []ast.Expr {
+	guarded := eh.NewCall(operators.LogicalAnd, there(eh, args[0]), args[1])
+	return append([]ast.Expr{args[0], guarded}, args[2:]...)
+}
+
+// there is true of every value and unknown of an unknown one: everything equals itself.
+func there(eh parser.ExprHelper, variable ast.Expr) ast.Expr {
+	return eh.NewCall(operators.Equals, eh.NewIdent(variable.AsIdent()), eh.NewIdent(variable.AsIdent()))
 }
 
 func expandHas(eh parser.ExprHelper, _ ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
@@ -186,17 +213,6 @@ func expandHas(eh parser.ExprHelper, _ ast.Expr, args []ast.Expr) (ast.Expr, *co
 	}
 	s := args[0].AsSelect()
 	return eh.NewSelect(s.Operand(), s.FieldName()+present), nil
-}
-
-func eachOf(eh parser.ExprHelper, target ast.Expr) ast.Expr {
-	if target.Kind() != ast.SelectKind {
-		return target
-	}
-	s := target.AsSelect()
-	if s.Operand().Kind() != ast.IdentKind || s.Operand().AsIdent() != "entity" {
-		return target
-	}
-	return eh.NewSelect(s.Operand(), s.FieldName()+each)
 }
 
 // fieldsOf walks the checked expression for members of the entity.

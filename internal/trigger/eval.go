@@ -35,7 +35,7 @@ type Result struct {
 	// Outstanding is what was read on the way to a decided verdict without being complete: it cannot change the verdict,
 	// but it can change Reads, so that a decision made before it is known would be made again. Sorted, unique.
 	Outstanding []query.Need
-	// RestsOn are the writers (stable ids, sorted, unique) of all elements of fields that were read.
+	// RestsOn are the writers (stable ids, sorted, unique) but Self of all elements of fields that were read.
 	RestsOn []string
 	Err     string // why evaluation failed; the verdict is unknown then
 }
@@ -186,7 +186,7 @@ func (ev *evaluation) writers() []string {
 	ids := map[string]bool{}
 	for id := range ev.read {
 		for i := range ev.facts.Get(id).Items {
-			if u := &ev.facts.Get(id).Items[i].Actor; u.ID != "" && !u.Deleted {
+			if u := &ev.facts.Get(id).Items[i].Actor; u.ID != "" && !u.Deleted && u.ID != ev.in.Self {
 				ids[u.ID] = true
 			}
 		}

@@ -65,6 +65,10 @@ func TestMoreKnowledgeOverturnsNothing(t *testing.T) {
 		`entity.label.filter(l, l.name == "bug").size() > 0`, `entity.label.map(l, l.name) == ["bug"]`, `entity.label[0].name == "bug"`,
 		`entity.comment.exists(c, entity.label.exists(l, l.by == c.by))`, `has(entity.comment)`, `entity.assignee.exists(a, a.login == "bob")`, `entity.author in entity.assignee`,
 		`event == null`, `entity.closed > entity.created`,
+		// Conditions that do not look at the element: how many there are is all that counts.
+		`entity.label.exists(l, true)`, `entity.label.all(l, false)`, `entity.label.exists(l, entity.locked)`, `entity.label.map(l, 1) == [1]`,
+		`entity.label.exists_one(l, true)`, `entity.label.filter(l, true).size() == 1`, `entity.label.map(l, true, 1) == [1]`,
+		`entity.assignee.all(a, 1 / 0 == 1)`, `entity.label.all(l, event.actor.id == l.by.id)`,
 	}
 	programs := map[string]*trigger.Program{}
 	rapid.Check(t, func(t *rapid.T) {

@@ -371,6 +371,7 @@ func TestCheckWithoutEvent(t *testing.T) {
 		`true`:                   "",
 		`entity.state == "open"`: "",
 		`event == null`:          "",
+		`entity.label.all(l, event.actor.id == l.by.id)`:                             "",
 		`event == null || event.transition.kind == "opened"`:                         "",
 		`event != null ? event.transition.kind == "opened" : entity.state == "open"`: "",
 		`!(event != null && event.actor.kind == "bot") && entity.state == "open"`:    "",
