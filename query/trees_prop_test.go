@@ -26,6 +26,10 @@ var (
 		shape(query.FDue, "due", query.TypeDate), shape(query.FBase, "base", query.TypeRef),
 		shape(query.FChecks, "checks", query.TypeWord),
 	}
+	timeShapes = []*query.Field{
+		shape(query.FUpdated, "updated", query.TypeInstant), shape(query.FDue, "due", query.TypeDate),
+		shape(query.CustomField(10021), "cf[10021]", query.TypeCustom),
+	}
 	collectionShapes = []*query.Field{
 		shape(query.FTitle, "title", query.TypeElements, shape(query.MText, "text", query.TypeText)),
 		shape(query.FLabel, "label", query.TypeElements, shape(query.MName, "name", query.TypeName), memberBy, memberAt),
@@ -71,6 +75,9 @@ func drawExpr(t *rapid.T, depth int) query.Expr {
 	if depth == 0 {
 		if rapid.Bool().Draw(t, "quantifier") {
 			return drawQuantifier(t)
+		}
+		if rapid.IntRange(0, 3).Draw(t, "over time") == 0 {
+			return drawCond(t, rapid.SampledFrom(timeShapes).Draw(t, "field"))
 		}
 		return drawCond(t, rapid.SampledFrom(plainShapes).Draw(t, "field"))
 	}
@@ -121,7 +128,7 @@ func drawCond(t *rapid.T, f *query.Field) query.Expr {
 	}
 	op := query.OpIn
 	switch f.Type {
-	case query.TypeInstant:
+	case query.TypeInstant, query.TypeCustom:
 		op = rapid.SampledFrom([]query.Op{query.OpLt, query.OpLe, query.OpGt, query.OpGe}).Draw(t, "op")
 	case query.TypeDate:
 		op = rapid.SampledFrom([]query.Op{query.OpIn, query.OpLt, query.OpLe, query.OpGt, query.OpGe}).Draw(t, "op")
