@@ -3,43 +3,78 @@ package lint
 import (
 	"fmt"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fullsend-ai/discovery/internal/config"
 	"github.com/fullsend-ai/discovery/internal/diag"
 	"github.com/fullsend-ai/discovery/internal/harness"
+	"github.com/fullsend-ai/discovery/internal/trigger"
 	"github.com/fullsend-ai/discovery/query"
 )
 
 // check adds what only shows when a query is bound, or when harnesses are seen together.
 func check(set *harness.Set, reg config.Registry) {
-	first := map[string]*harness.Source{}
-	costs, triggers := newCosts(reg), triggers{}
-	for _, h := range set.Harnesses {
-		if h.Broken {
-			continue
+	alone := newAlone(reg)
+	found := make([]diag.Diagnostics, len(set.Harnesses))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, h := range set.Harnesses {
+		if !h.Broken {
+			g.Go(func() error { found[i] = alone.of(h); return nil })
 		}
-		set.Diagnostics = append(set.Diagnostics, triggers.of(h)...)
+	}
+	_ = g.Wait() // nothing to return
+	set.Diagnostics = slices.Concat(append([]diag.Diagnostics{set.Diagnostics}, found...)...)
+	set.Diagnostics = append(set.Diagnostics, together(set)...)
+}
+
+// alone looks at one harness at a time, for many at once.
+type alone struct {
+	triggers triggers
+	costs    costs
+}
+
+func newAlone(reg config.Registry) *alone {
+	return &alone{triggers: triggers{found: map[triggerKey]func() []trigger.Issue{}}, costs: newCosts(reg)}
+}
+
+func (a *alone) of(h *harness.Harness) diag.Diagnostics {
+	ds := a.triggers.of(h)
+	for _, s := range h.Sources {
+		if s.Bound != nil {
+			ds = append(ds, a.costs.of(s)...)
+		}
+	}
+	return ds
+}
+
+// together compares sources with each other.
+func together(set *harness.Set) (ds diag.Diagnostics) {
+	first := map[string]*harness.Source{}
+	for _, h := range set.Harnesses {
 		for i, s := range h.Sources {
-			if s.Bound == nil {
+			if h.Broken || s.Bound == nil {
 				continue
 			}
-			set.Diagnostics = append(set.Diagnostics, costs.of(s)...)
 			if d, ok := shadow(s, h.Sources[:i], h.Sources[i+1:]); ok {
-				set.Diagnostics = append(set.Diagnostics, d)
+				ds = append(ds, d)
 				continue
 			}
 			key := s.From + "\x00" + string(s.Kind) + "\x00" + s.Bound.Query().String()
 			if o := first[key]; o == nil {
 				first[key] = s
 			} else if o.Harness != h {
-				set.Diagnostics = append(set.Diagnostics, whole(s, RuleSameAsOther, fmt.Sprintf("harness %s has the same source (%s)", o.Harness.Name, o.QueryPos),
+				ds = append(ds, whole(s, RuleSameAsOther, fmt.Sprintf("harness %s has the same source (%s)", o.Harness.Name, o.QueryPos),
 					"fine when their triggers differ: the search costs nothing more"))
 			}
 		}
 	}
+	return ds
 }
 
 // whole is a diagnostic about a whole query, or the beginning of one of several lines.
@@ -70,28 +105,25 @@ func shadow(s *harness.Source, before, after []*harness.Source) (diag.Diagnostic
 	return diag.Diagnostic{}, false
 }
 
-// costs keeps the claims of adapters, which are asked once for all sources.
-type costs struct {
-	reg    config.Registry
-	claims map[string]query.Filters
-}
+// costs are the claims of all adapters, by provider and kind.
+type costs map[string]query.Filters
 
-func newCosts(reg config.Registry) *costs {
-	return &costs{reg: reg, claims: map[string]query.Filters{}}
-}
-
-func (c *costs) filters(provider string, k query.Kind) query.Filters {
-	key := provider + "\x00" + string(k)
-	f, ok := c.claims[key]
-	if a := c.reg[provider]; !ok && a != nil {
-		f = a.Claims(k)
-		c.claims[key] = f
+func newCosts(reg config.Registry) costs {
+	c := costs{}
+	for provider, a := range reg {
+		for _, k := range config.Kinds() {
+			if config.HasKind(a, k) {
+				c[claimKey(provider, k)] = a.Claims(k)
+			}
+		}
 	}
-	return f
+	return c
 }
+
+func claimKey(provider string, k query.Kind) string { return provider + "\x00" + string(k) }
 
 // of says what a bound query makes the engine do.
-func (c *costs) of(s *harness.Source) (ds diag.Diagnostics) {
+func (c costs) of(s *harness.Source) (ds diag.Diagnostics) {
 	if !s.Bound.Anchored() {
 		ds = append(ds, whole(s, RuleUnanchored, "nothing in the query is a plain equality: it is tried on every entity of the scope",
 			`add one that always holds for what you want, for example state = open`))
@@ -110,8 +142,8 @@ func (c *costs) of(s *harness.Source) (ds diag.Diagnostics) {
 }
 
 // unfiltered says which tests the provider's search leaves to the local check.
-func (c *costs) unfiltered(s *harness.Source) diag.Diagnostics {
-	claims := c.filters(s.Driver.Provider, s.Kind)
+func (c costs) unfiltered(s *harness.Source) diag.Diagnostics {
+	claims := c[claimKey(s.Driver.Provider, s.Kind)]
 	if claims == nil {
 		return nil
 	}

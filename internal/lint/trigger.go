@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"sync"
 	"unicode/utf8"
 
 	"github.com/fullsend-ai/discovery/internal/diag"
@@ -10,7 +11,10 @@ import (
 )
 
 // triggers keeps what was found about a text for entities of one catalogue: many harnesses have the same one.
-type triggers map[triggerKey][]trigger.Issue
+type triggers struct {
+	mu    sync.Mutex
+	found map[triggerKey]func() []trigger.Issue
+}
 
 type triggerKey struct {
 	text string
@@ -19,7 +23,7 @@ type triggerKey struct {
 
 // of checks a harness's trigger for every provider and kind of its sources. A fault that all of them share is said
 // once.
-func (t triggers) of(h *harness.Harness) (ds diag.Diagnostics) {
+func (t *triggers) of(h *harness.Harness) (ds diag.Diagnostics) {
 	if h.Trigger == nil {
 		return nil
 	}
@@ -38,16 +42,21 @@ func (t triggers) of(h *harness.Harness) (ds diag.Diagnostics) {
 	return ds
 }
 
-func (t triggers) issues(k triggerKey) []trigger.Issue {
-	is, ok := t[k]
-	if !ok {
-		var p *trigger.Program
-		if p, is = trigger.Compile(k.text, k.cat); p != nil {
-			is = append(is, p.CheckWithoutEvent()...)
-		}
-		t[k] = is
+func (t *triggers) issues(k triggerKey) []trigger.Issue {
+	t.mu.Lock()
+	found := t.found[k]
+	if found == nil {
+		found = sync.OnceValue(func() []trigger.Issue {
+			p, is := trigger.Compile(k.text, k.cat)
+			if p != nil {
+				is = append(is, p.CheckWithoutEvent()...)
+			}
+			return is
+		})
+		t.found[k] = found
 	}
-	return is
+	t.mu.Unlock()
+	return found()
 }
 
 func place(h *harness.Harness, i trigger.Issue) diag.Diagnostic {
