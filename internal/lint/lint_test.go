@@ -3,6 +3,7 @@ package lint_test
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -118,5 +119,41 @@ func TestRules(t *testing.T) {
 		require.NotEmpty(t, r.Title, r.Code)
 		require.False(t, seen[r.Code], "%s stands twice", r.Code)
 		seen[r.Code] = true
+	}
+}
+
+// The page lists what the program can say. Written by -update.
+func TestRulesPage(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Diagnostics of query-lint\n\n`fullsend query-lint --list` prints this table. A code keeps its meaning for ever.\n\n" +
+		"Y: the YAML file · C: config.yaml · H: a harness file · Q: a source query · T: a trigger · L: harnesses together, and what queries cost.\n\n" +
+		"An error refuses what it stands in; a warning and an info do not.\n\n| code | severity | what |\n|---|---|---|\n")
+	for _, r := range lint.Rules() {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.Code, r.Severity, r.Title)
+	}
+	file := filepath.Join("..", "..", "docs", "lint", "README.md")
+	if *update {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))
+	}
+	got, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, b.String(), string(got))
+}
+
+// Every code of the loaders is shown by a case: a message that nobody has read is not done.
+func TestEveryRuleIsShown(t *testing.T) {
+	files, err := filepath.Glob("testdata/cases/*.txt")
+	require.NoError(t, err)
+	shown := ""
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		require.NoError(t, err)
+		shown += split(string(raw)).want
+	}
+	for _, r := range lint.Rules() {
+		if strings.ContainsAny(r.Code[:1], "YCHL") && r.Code != "Y002" { // Y002 needs a large file, see package config
+			require.Contains(t, shown, "["+r.Code+"]", r.Title)
+		}
 	}
 }
