@@ -1,6 +1,7 @@
 package forgejo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,6 +83,9 @@ const (
 // errStuck ends a listing whose count promises rows that never come.
 var errStuck = errors.New("the listing announces more rows than it gives")
 
+// errNoCount is said of every page of a server that does not count: its end cannot be told from a cut.
+var errNoCount = errors.New("the server gives no X-Total-Count (a proxy may strip it)")
+
 // errOrder ends a listing that is not in the order on which paging rests.
 var errOrder = errors.New("the listing is not in creation order")
 
@@ -113,8 +117,8 @@ func (l *listing[R]) next(ctx context.Context) (chunk[R], error) {
 		}
 		end := len(rows) < limit // never by the count alone: rows may go while it is taken
 		switch {
-		case a.Total < 0:
-			end = len(fresh) == 0 // nothing tells a cap from an end
+		case a.Total < 0: // nothing tells a cap from an end
+			end, short = end && len(fresh) == 0, cmp.Or(short, errNoCount)
 		case end && offset+len(rows) > a.Total && page > 1 && len(rows) > 1:
 			l.at.Limit = len(rows) // the server's pages are smaller, so this one lay elsewhere
 			continue
