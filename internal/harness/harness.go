@@ -103,6 +103,14 @@ func (h *Harness) AtTrigger(r diag.Rule, start, end int, message, suggest string
 	return d
 }
 
+// Bytes is the file as it was read, for naming its revision; nil when it could not be parsed. It must not be changed.
+func (h *Harness) Bytes() []byte {
+	if h.text == nil {
+		return nil
+	}
+	return h.text.Bytes()
+}
+
 // Refused reports whether any source is.
 func (h *Harness) Refused() bool {
 	for _, s := range h.Sources {
