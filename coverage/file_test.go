@@ -175,7 +175,7 @@ func useAll(path string) error {
 
 func TestZeroedPages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	filled(t, path, 500)
+	filled(t, path, 40)
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
 	found := 0
