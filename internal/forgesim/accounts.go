@@ -36,7 +36,7 @@ func (w *World) RenameUser(login, to string) error {
 	return nil
 }
 
-// DeleteUser removes an account. What it wrote stays, without an author.
+// DeleteUser removes an account, also from the assignees. What it wrote stays, without an author.
 func (w *World) DeleteUser(login string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,7 +53,11 @@ func (w *World) DeleteUser(login string) error {
 			delete(w.tokens, text)
 		}
 	}
-	return nil
+	return w.changeAll(func(t *thread) bool { return slices.Contains(t.now().assignees, u.ID) }, func(e *edit) error {
+		e.assignees = slices.DeleteFunc(e.assignees, func(id int64) bool { return id == u.ID })
+		e.touch(AccountDeleted)
+		return nil
+	})
 }
 
 // AddToken makes a credential of an account. No scopes: all of them.
@@ -156,8 +160,8 @@ func (w *World) role(r *repo, userID int64) Role {
 	if u != nil && u.ID == r.OwnerID {
 		role = Owner
 	}
-	if u != nil && u.SiteRoot && role < Admin {
-		role = Admin
+	if u != nil && u.SiteRoot {
+		role = Owner // as the permission endpoint of Gitea 1.24.6 answers
 	}
 	if role == None && !r.Private {
 		role = Read

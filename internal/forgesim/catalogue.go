@@ -199,7 +199,7 @@ func (w *World) Commit(repoID int64, ref string) (sha string, ok bool) {
 	return sha, ok
 }
 
-// Checks are the newest status of each context of a commit.
+// Checks are the newest status of each context of a commit, by id.
 func (w *World) Checks(repoID int64, sha string) []Status { return newest(w.Statuses(repoID, sha)) }
 
 // Statuses are all checks of a commit, newest first.
@@ -218,7 +218,8 @@ func (w *World) Statuses(repoID int64, sha string) []Status {
 	return out
 }
 
-// newest keeps the newest status of each context, of a list that has the newest first.
+// newest keeps the newest status of each context, of a list that has the newest first, and
+// turns it round.
 func newest(all []Status) []Status {
 	var out []Status
 	for _, s := range all {
@@ -226,5 +227,6 @@ func newest(all []Status) []Status {
 			out = append(out, s)
 		}
 	}
+	slices.Reverse(out)
 	return out
 }

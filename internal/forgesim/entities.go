@@ -65,7 +65,10 @@ func (w *World) Create(as string, n NewEntity) (string, error) {
 	if t.kind == ChangeProposal {
 		e.base, e.head, e.headRepo = cmp.Or(n.Base, r.DefaultBranch), cmp.Or(n.Head, "change-"+itoa(t.number)), head.ID
 		e.moveHead(commit(itoa(head.ID), e.head, itoa(t.number)))
-		e.setDraft(n.Draft, author.ID)
+		if n.Draft {
+			e.setDraft(true, author.ID)
+		}
+		e.draft = n.Draft || w.profile.DraftByTitle && InProgress(n.Title)
 	}
 	e.touch(Created)
 	for _, f := range []func() error{
@@ -402,6 +405,7 @@ func (w *World) Merge(ref, as string) error {
 		e.mergeSHA = commit("merge", e.headSHA)
 		e.t.repo.commits[e.mergeSHA] = true
 		e.log(event{Event: Event{Type: EvMerged, New: e.mergeSHA}, actor: actor})
+		e.log(event{Event: Event{Type: EvCommitReference, New: e.mergeSHA}, actor: actor}) // the merge names the number
 		e.touch(Merged)
 		return nil
 	})

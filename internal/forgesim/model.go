@@ -171,6 +171,7 @@ const (
 	EvRetargeted       EventType = "retargeted"
 	EvCrossReferenced  EventType = "cross_referenced"
 	EvCrossRefProposal EventType = "cross_referenced_by_proposal"
+	EvCommitReference  EventType = "referenced_by_commit"
 )
 
 // Event is a row of an entity's history. Which members are set follows from its type.

@@ -38,6 +38,7 @@ const (
 	Mentioned
 	StatusReported
 	Reacted
+	AccountDeleted // an assignee is gone
 	// UpdatedSet is a direct write of "updated" by a caller, forwards or backwards.
 	UpdatedSet
 	numChanges
@@ -71,7 +72,7 @@ func GiteaMoves() Moves {
 		LabelRenamed, LabelDeleted,
 		MilestoneRenamed, MilestoneClosed, MilestoneDeleted,
 		CommentEdited, CommentDeleted,
-		StatusReported, Reacted,
+		StatusReported, Reacted, AccountDeleted,
 		UpdatedSet, // PATCH updated_at is ignored
 	)
 }

@@ -151,7 +151,7 @@ func (w *World) Push(ref, as, sha string) error {
 		old := e.headSHA
 		e.moveHead(cmp.Or(sha, commit("push", old)))
 		for i := range e.reviews {
-			e.reviews[i].Stale = e.reviews[i].State != Requested && e.reviews[i].CommitID != e.headSHA
+			e.reviews[i].Stale = e.reviews[i].CommitID != e.headSHA // requests too
 		}
 		e.log(event{Event: Event{Type: EvPushed, Old: old, New: e.headSHA}, actor: actor})
 		e.touch(Pushed)

@@ -2,7 +2,6 @@ package forgesim
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"path"
@@ -225,5 +224,3 @@ func (w *World) HookErr() error {
 	defer w.traffic.mu.Unlock()
 	return errors.Join(*w.traffic.failed...)
 }
-
-func (f Fault) String() string { return fmt.Sprintf("%s(%s)", f.Kind, f.Route) }

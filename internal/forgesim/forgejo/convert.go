@@ -51,24 +51,35 @@ func (c *call) account(id int64, viewer *sim.User) *user {
 	u, ok := c.w.UserByID(id)
 	if !ok || u.Deleted {
 		return &user{
-			ID: ghostID, Login: ghostName, Username: ghostName, Email: "ghost@noreply.localhost",
+			ID: ghostID, Login: ghostName, Username: ghostName, Email: "ghost@" + c.noReply(),
 			AvatarURL: c.base() + "assets/img/avatar_default.png", HTMLURL: c.base() + ghostName,
 			Created: time.Unix(0, 0).UTC(), Visibility: "public",
 		}
 	}
 	v := &user{
 		ID: u.ID, Login: u.Login, Username: u.Login, FullName: u.FullName,
-		Email:     strings.ToLower(u.Login) + "@noreply.localhost",
+		Email:     strings.ToLower(u.Login) + "@" + c.noReply(),
 		AvatarURL: fmt.Sprintf("%savatars/%032x", c.base(), u.ID), HTMLURL: c.base() + url.PathEscape(u.Login),
 		Created: sec(u.Created), Visibility: "public",
 	}
-	if viewer != nil {
+	if viewer != nil && u.Org {
+		v.Email = ""
+	} else if viewer != nil {
 		v.Email = strings.ToLower(u.Login) + "@example.org"
 	}
 	if viewer != nil && (viewer.ID == u.ID || viewer.SiteRoot) {
-		v.IsAdmin, v.Active, v.Language, v.LastLogin = u.SiteRoot, true, "en-US", sec(u.Created)
+		v.IsAdmin, v.Active, v.LastLogin = u.SiteRoot, true, time.Unix(0, 0).UTC()
 	}
 	return v
+}
+
+// noReply is the domain of addresses that are hidden.
+func (c *call) noReply() string {
+	u, err := url.Parse(c.base())
+	if err != nil {
+		return "noreply.localhost"
+	}
+	return "noreply." + u.Hostname()
 }
 
 // accounts shows actors without a viewer; none is null, not an empty list.
@@ -238,14 +249,14 @@ func (c *call) repository(r sim.Repo) *repository {
 }
 
 // pull shows a change proposal; the list differs from the single read in what it leaves null
-// and in whom it calls a requested reviewer (services/convert/pull.go).
+// (services/convert/pull.go).
 func (c *call) pull(e sim.Entity, single bool) pull {
 	at := c.htmlURL(e.Repo, e.Kind, e.Number)
 	i := c.issue(e)
 	v := pull{
 		ID: e.ChangeID, URL: at, Number: e.Number, User: i.User, Title: e.Title, Body: e.Body, Labels: i.Labels,
 		Milestone: i.Milestone, Assignee: i.Assignee, Assignees: i.Assignees, Reviewers: c.latestReviewers(e),
-		State: i.State, Draft: e.Draft, Locked: e.Locked, Comments: i.Comments, ReviewComments: codeComments(e),
+		State: i.State, Draft: e.Draft, Locked: e.Locked, Comments: i.Comments, ReviewComments: reviewComments(e),
 		HTMLURL: at, DiffURL: at + ".diff", PatchURL: at + ".patch", Mergeable: !e.Draft, Merged: e.Merged, MergedAt: opt(e.MergedAt),
 		Base:      branch{Label: e.Base, Ref: e.Base, SHA: e.Repo.BaseSHA, RepoID: e.Repo.ID, Repo: c.repository(e.Repo)},
 		Head:      branch{Label: e.Head, Ref: e.Head, SHA: e.HeadSHA, RepoID: -1},
@@ -257,19 +268,22 @@ func (c *call) pull(e sim.Entity, single bool) pull {
 		v.Head.Ref = fmt.Sprintf("refs/pull/%d/head", e.Number)
 	}
 	if e.Merged {
-		v.MergeSHA, v.MergedBy = &e.MergeSHA, c.account(e.MergedBy.ID, nil)
+		v.MergeSHA = &e.MergeSHA
 	}
 	if single {
+		if e.Merged {
+			v.MergedBy = c.account(e.MergedBy.ID, nil)
+		}
 		one, none := 1, 0
 		v.Additions, v.Deletions, v.ChangedFiles = &one, &none, &one
-		v.ReviewerTeams, v.Reviewers = []struct{}{}, []*user{}
-		v.Reviewers = append(v.Reviewers, c.accounts(e.Reviewers)...)
+		v.ReviewerTeams = []struct{}{}
+		v.Reviewers = append([]*user{}, v.Reviewers...)
 		v.Assignees = append([]*user{}, v.Assignees...)
 	}
 	return v
 }
 
-// latestReviewers: in a list everybody counts who was asked or has given a verdict
+// latestReviewers are called requested, although whoever has given a verdict is among them
 // (models/issues/pull_list.go, LoadReviews).
 func (c *call) latestReviewers(e sim.Entity) []*user {
 	var ids []int64
@@ -286,10 +300,13 @@ func (c *call) latestReviewers(e sim.Entity) []*user {
 	return out
 }
 
-func codeComments(e sim.Entity) int {
+// reviewComments counts the rows of reviews, not the comments on code (GetReviewCommentsCount).
+func reviewComments(e sim.Entity) int {
 	n := 0
-	for _, r := range e.Reviews {
-		n += r.Code
+	for _, ev := range e.Events {
+		if ev.Type == sim.EvReviewed {
+			n++
+		}
 	}
 	return n
 }

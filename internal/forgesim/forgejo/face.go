@@ -119,6 +119,9 @@ func (f *face) classify(r *http.Request) forgesim.Route {
 
 // ServeHTTP answers one request.
 func (f *face) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	rw.Header().Set("X-Content-Type-Options", "nosniff")
+	rw.Header().Set("X-Frame-Options", "SAMEORIGIN")
+	rw.Header().Set("Cache-Control", "max-age=0, private, must-revalidate, no-transform")
 	rt, params, ok := f.find(r)
 	if !ok {
 		http.NotFound(rw, r)
@@ -156,7 +159,6 @@ func (c *call) base() string {
 
 func (c *call) json(status int, v any) {
 	c.rw.Header().Set("Content-Type", "application/json;charset=utf-8")
-	c.rw.Header().Set("X-Content-Type-Options", "nosniff")
 	c.rw.WriteHeader(status)
 	_ = json.NewEncoder(c.rw).Encode(v) // plain structs always encode; a client that left needs no answer
 }

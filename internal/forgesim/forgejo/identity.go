@@ -26,7 +26,7 @@ func (c *call) user() {
 	case was != nil:
 		c.redirect(c.params["login"], was.Login, http.StatusTemporaryRedirect)
 	case !ok:
-		c.missing("GetUserByName", fmt.Sprintf("user does not exist [uid: 0, name: %s]", c.params["login"]))
+		c.fail(http.StatusNotFound, fmt.Sprintf("user redirect does not exist [name: %s]", strings.ToLower(c.params["login"])))
 	default:
 		c.json(http.StatusOK, c.account(u.ID, c.doer))
 	}

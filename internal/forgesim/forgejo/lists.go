@@ -120,18 +120,19 @@ func (c *call) milestoneIDs() []int64 {
 	return ids
 }
 
-// keyword is the test of q, nil without one: a number finds that entity, words are looked for
-// in title and body.
+// keyword is the test of q, nil without one: words are looked for in title and body, and a
+// number finds that entity as well.
 func (c *call) keyword() func(sim.Row) bool {
 	q := strings.TrimSpace(c.q.Get("q"))
 	if q == "" {
 		return nil
 	}
-	if n, err := strconv.ParseInt(q, 10, 64); err == nil {
-		return func(r sim.Row) bool { return r.Number() == n }
-	}
+	number := int64(atoi(q))
 	words := strings.Fields(strings.ToLower(q))
 	return func(r sim.Row) bool {
+		if r.Number() == number {
+			return true
+		}
 		text := strings.ToLower(r.Title() + "\n" + r.Body())
 		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 	}

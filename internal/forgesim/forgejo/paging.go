@@ -42,7 +42,16 @@ func part[T any](rows []T, p paging) []T {
 
 func (c *call) total(n int) {
 	c.rw.Header().Set("X-Total-Count", strconv.Itoa(n))
-	c.rw.Header().Add("Access-Control-Expose-Headers", "X-Total-Count")
+	c.expose("X-Total-Count")
+}
+
+// expose adds a header to those that scripts in a browser may read.
+func (c *call) expose(header string) {
+	const list = "Access-Control-Expose-Headers"
+	if old := c.rw.Header().Get(list); old != "" {
+		header = old + ", " + header
+	}
+	c.rw.Header().Set(list, header)
 }
 
 // links writes the Link header (services/context/api.go, genAPILinks). A page past the end is
@@ -68,7 +77,7 @@ func (c *call) links(p paging, total int) {
 	}
 	if len(out) > 0 {
 		c.rw.Header().Set("Link", strings.Join(out, ","))
-		c.rw.Header().Add("Access-Control-Expose-Headers", "Link")
+		c.expose("Link")
 	}
 }
 

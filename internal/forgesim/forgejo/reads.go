@@ -1,6 +1,7 @@
 package forgejo
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -99,9 +100,9 @@ func (c *call) milestones() {
 		}
 		return m.Closed
 	})
-	p := c.paging()
+	p, s := c.paging(), c.paged(len(all))
 	rows := []*milestone{}
-	for _, m := range part(all, p) {
+	for _, m := range all[s.from:s.to] {
 		rows = append(rows, c.stone(&m))
 	}
 	c.links(p, len(all))
@@ -134,16 +135,18 @@ func (c *call) commit() (string, bool) {
 	return sha, ok
 }
 
-// statuses lists every status of a commit, newest first.
+// statuses lists every status of a commit, newest first; all of them when no page is asked for.
 func (c *call) statuses() {
 	sha, ok := c.commit()
 	if !ok {
 		return
 	}
 	all := c.w.Statuses(c.repo.ID, sha)
-	p := c.paging()
+	// Order is by whole seconds, and what falls into one keeps the order of its ids.
+	slices.SortFunc(all, func(a, b sim.Status) int { return cmp.Or(sec(b.At).Compare(sec(a.At)), cmp.Compare(a.ID, b.ID)) })
+	p, part := c.paging(), c.paged(len(all))
 	rows := []commitStatus{}
-	for _, s := range part(all, p) {
+	for _, s := range all[part.from:part.to] {
 		rows = append(rows, c.status(c.repo, sha, s))
 	}
 	c.links(p, len(all))

@@ -3,6 +3,8 @@ package forgejo
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"html"
 	"net/http"
 	"slices"
 
@@ -81,6 +83,7 @@ func rowType(ev sim.Event) string {
 		sim.EvMerged: "merge_pull", sim.EvLocked: "lock", sim.EvUnlocked: "unlock", sim.EvReviewRequested: "review_request",
 		sim.EvReviewed: "review", sim.EvReviewDismissed: "dismiss_review", sim.EvCodeComment: "code", sim.EvPushed: "pull_push",
 		sim.EvRetargeted: "change_target_branch", sim.EvCrossReferenced: "issue_ref", sim.EvCrossRefProposal: "pull_ref",
+		sim.EvCommitReference: "commit_ref",
 	}[ev.Type]
 }
 
@@ -111,6 +114,12 @@ func (c *call) fill(r *timelineRow, e sim.Entity, ev sim.Event) {
 		r.Body = pushed(ev.New)
 	case sim.EvCodeComment:
 		r.missing = true
+	case sim.EvLocked, sim.EvUnlocked:
+		r.User = c.account(e.Repo.OwnerID, nil) // not who did it (routers/api/v1/repo/issue_lock.go)
+	case sim.EvCommitReference:
+		r.RefCommit = ev.New
+		r.Body = fmt.Sprintf("<a href=\"/%s/commit/%s\">Merge pull request &#39;%s&#39; (#%d) from %s into %s</a>",
+			path(e.Repo), ev.New, html.EscapeString(e.Title), e.Number, e.Head, e.Base)
 	case sim.EvCrossReferenced, sim.EvCrossRefProposal:
 		c.refer(r, ev)
 	}

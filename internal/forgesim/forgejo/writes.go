@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -122,7 +123,12 @@ func (c *call) editIssue() {
 		c.missing("")
 		return
 	}
-	if !c.writer(e.Author.ID) {
+	if c.role < sim.Write && e.Author.ID != c.doer.ID {
+		c.rw.WriteHeader(http.StatusForbidden)
+		return
+	}
+	if in.State != nil && e.Merged {
+		c.fail(http.StatusPreconditionFailed, "cannot change state of this pull request, it was already merged")
 		return
 	}
 	ref, as := c.refOf(e.Number), c.doer.Login
@@ -193,20 +199,18 @@ func (c *call) deleteIssue() {
 	}
 }
 
-// addLabels takes names or ids; names that do not exist are dropped.
+// addLabels takes names or ids. A name stands for every label that has it; one that nothing has is dropped.
 func (c *call) addLabels() {
 	var in struct{ Labels []any }
 	ref, _, ok := c.may()
 	if !ok || !c.body(&in) {
 		return
 	}
-	for _, l := range in.Labels {
-		name := fmt.Sprint(l)
-		if id, isID := l.(float64); isID {
-			name = "id:" + strconv.FormatInt(int64(id), 10)
+	for _, l := range append(c.w.Labels(c.repo.ID, false), c.w.Labels(c.repo.ID, true)...) {
+		if !slices.Contains(in.Labels, any(float64(l.ID))) && !slices.Contains(in.Labels, any(l.Name)) {
+			continue
 		}
-		if err := c.w.Label(ref, c.doer.Login, name); err != nil && !errors.Is(err, sim.ErrNotFound) {
-			c.did(err)
+		if !c.did(c.w.Label(ref, c.doer.Login, "id:"+strconv.FormatInt(l.ID, 10))) {
 			return
 		}
 	}
@@ -218,7 +222,13 @@ func (c *call) addLabels() {
 
 func (c *call) removeLabel() {
 	ref, _, ok := c.may()
-	if ok && c.did(c.w.Unlabel(ref, c.doer.Login, "id:"+c.params["id"])) {
+	if !ok {
+		return
+	}
+	err := c.w.Unlabel(ref, c.doer.Login, "id:"+c.params["id"])
+	if errors.Is(err, sim.ErrNotFound) {
+		c.fail(http.StatusUnprocessableEntity, "label does not exist [label_id: 0]")
+	} else if c.did(err) {
 		c.rw.WriteHeader(http.StatusNoContent)
 	}
 }
@@ -231,6 +241,10 @@ func (c *call) createComment() {
 	e, ok := c.entity()
 	if !ok {
 		c.noIssue()
+		return
+	}
+	if in.Body == "" {
+		c.fail(http.StatusUnprocessableEntity, "[Body]: Required")
 		return
 	}
 	if e.Locked && c.role < sim.Write {
