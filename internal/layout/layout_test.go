@@ -36,7 +36,9 @@ var allowed = map[string][]string{
 	"internal/forgesim":  {},
 	"internal/layout":    {},
 	"conformance":        {"adapters", "coverage", "query", "scope", "internal/poll", "internal/admission"},
+	"internal/setup":     {"*"}, // builds engines for commands and demos
 	"internal/demo":      {"*"},
+	"examples":           {},
 	"cmd":                {"*"},
 }
 
