@@ -100,6 +100,14 @@ func TestLineIsHarmless(t *testing.T) {
 	var back dispatch.Record
 	require.NoError(t, json.Unmarshal(line, &back))
 	assert.Equal(t, strings.ToValidUTF8(evil, "\ufffd"), back.Entity.Key)
+	back = dispatch.Record{}
+
+	r.Queries[0].Trace = json.RawMessage(`"` + strings.Repeat("x", dispatch.MaxLine) + `"`)
+	line, err = dispatch.Line(&r)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(line, &back))
+	assert.Nil(t, back.Queries[0].Trace, "a trace that is too long is left out")
+	assert.NotNil(t, r.Queries[0].Trace)
 
 	r.Entity.Key = strings.Repeat("x", dispatch.MaxLine)
 	_, err = dispatch.Line(&r)
