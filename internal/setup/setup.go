@@ -126,7 +126,7 @@ func (s *Setup) harnesses(a adapters.Adapter, d *config.InputDriver, kind query.
 		if h.Broken {
 			continue
 		}
-		ph := poll.Harness{Name: h.Name, Threshold: h.Minimum, Self: d.Self(h.Name, h.Role), Role: h.Role}
+		ph := poll.Harness{Name: h.Name, Threshold: h.Minimum, Self: d.Self(h.Name, h.Role), Role: h.Role, Revision: revision(h.Bytes())}
 		for _, src := range h.Sources {
 			if src.Driver != nil && src.Driver.Name == d.Name && src.Kind == kind && src.Bound != nil {
 				ph.Queries = append(ph.Queries, src.Bound)
@@ -146,19 +146,27 @@ func (s *Setup) trigger(h *harness.Harness, ph *poll.Harness, cat *query.Catalog
 		return true
 	}
 	p, issues := trigger.Compile(*h.Trigger, cat)
+	if p != nil {
+		issues = append(issues, p.CheckWithoutEvent()...)
+	}
+	usable := p != nil
 	for _, is := range issues {
 		rule := diag.Rule{Code: is.Code, Severity: diag.Error}
+		if is.Warning {
+			rule.Severity = diag.Warning
+		}
+		usable = usable && is.Warning
 		s.Diagnostics = append(s.Diagnostics, h.AtTrigger(rule, is.Offset, is.Offset, is.Message, is.Suggest))
 	}
-	if p == nil || len(issues) > 0 {
+	if !usable {
 		return false
 	}
 	ph.Trigger = p
 	return true
 }
 
-// Revision is a short name for the text of a harness file.
-func Revision(text []byte) string {
+// revision is a short name for the text of a harness file.
+func revision(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])
 }
