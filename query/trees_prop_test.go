@@ -186,8 +186,11 @@ func drawTimeOperand(t *rapid.T, f *query.Field) query.Operand {
 	return query.NowPlus(shift)
 }
 
-// drawNow is an instant near the others, with more than millisecond grain.
+// drawNow is an instant near the others, on a boundary or with more than millisecond grain.
 func drawNow(t *rapid.T) time.Time {
-	shift := rapid.SampledFrom(querytest.Shifts).Draw(t, "now")
-	return querytest.Now.Add(shift + time.Duration(rapid.IntRange(0, 1500).Draw(t, "microseconds"))*time.Microsecond)
+	now := querytest.Now.Add(rapid.SampledFrom(querytest.Shifts).Draw(t, "now"))
+	if rapid.Bool().Draw(t, "on the boundary") {
+		return now
+	}
+	return now.Add(time.Duration(rapid.IntRange(0, 1500).Draw(t, "microseconds")) * time.Microsecond)
 }

@@ -116,9 +116,16 @@ func givenUp(trees []weakened, keys []string, refusal error) []Weakening {
 	}
 	var out []Weakening
 	for _, t := range trees {
+		left := map[string]bool{}
+		for l := range t.search.silence(drop).Simplify().Leaves {
+			left[leafKey(l)] = true
+		}
 		for l := range t.search.Leaves {
-			if drop[leafKey(l)] {
+			switch k := leafKey(l); {
+			case drop[k]:
 				out = append(out, Weakening{Source: t.source, Leaf: *l, Why: "given up to stay within the provider's limits: " + refusal.Error()})
+			case !left[k]:
+				out = append(out, Weakening{Source: t.source, Leaf: *l, Why: "another branch of its or was given up to stay within the provider's limits"})
 			}
 		}
 	}
