@@ -45,7 +45,7 @@ type server struct {
 	cap   int // of a page
 	next  int64
 	asked int
-	mute  bool // tells no count
+	mute  bool        // tells no count
 	then  func(n int) // after the n-th request
 }
 
