@@ -232,7 +232,7 @@ func (s *session) pointers(ctx context.Context, ch chunk[*gitea.Comment]) (adapt
 			continue
 		}
 		seen[n] = true
-		i, a, err := s.getIssue(ctx, adapters.Search, n)
+		i, a, err := s.getIssue(ctx, adapters.Read, n)
 		switch {
 		case errors.Is(err, adapters.ErrNotFound):
 			continue // deleted since: the sweep proves it

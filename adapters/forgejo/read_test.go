@@ -181,6 +181,7 @@ review on=1 as=olga state=changes_requested body=no
 push on=1 as=wes
 advance by=1m
 review on=1 as=olga state=approved body=yes
+review on=1 as=olga state=commented body=ps
 review on=1 as=stella state=commented body=hm
 advance by=1m
 comment on=1 as=rea body=later name=c
