@@ -160,7 +160,7 @@ func TestFailures(t *testing.T) {
 		{"fault kind=status status=429 route=issues.list", adapters.ErrThrottled, adapters.MomentFailure, 0},
 		{"fault kind=status status=429 retry-after=17 route=issues.list", adapters.ErrThrottled, adapters.MomentFailure, 17 * time.Second},
 		{"fault kind=status status=429 retry-after=0 route=issues.list", adapters.ErrThrottled, adapters.MomentFailure, time.Second},
-		{"fault kind=status status=429 retry-after=999999999 route=issues.list", adapters.ErrThrottled, adapters.MomentFailure, time.Hour},
+		{"fault kind=status status=429 retry-after=999999999 route=issues.list", adapters.ErrThrottled, adapters.MomentFailure, 24 * time.Hour},
 		{`fault kind=status status=503 retry-after="Mon, 05 Jan 2026 09:00:40 GMT" route=issues.list`, adapters.ErrUnavailable, adapters.MomentFailure, 40 * time.Second},
 		{"fault kind=status status=502 route=issues.list", adapters.ErrUnavailable, adapters.MomentFailure, 0},
 		{"fault kind=html route=issues.list", adapters.ErrProtocol, adapters.MomentFailure, 0},

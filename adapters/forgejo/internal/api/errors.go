@@ -6,18 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/fullsend-ai/discovery/adapters"
-)
-
-// Waits that the provider asks for are kept within these bounds: a wait of nothing would spin, an absurd one would
-// silence the scope for good.
-const (
-	minAfter = time.Second
-	maxAfter = time.Hour
 )
 
 func severity(r Request) adapters.Severity {
@@ -58,7 +49,7 @@ func (c *Client) networkError(ctx context.Context, r Request, token string, err 
 
 // statusError judges every answer but 200.
 func (c *Client) statusError(r Request, resp *http.Response, body []byte, token string) error {
-	e := &adapters.Error{Op: r.op(), Status: resp.StatusCode, After: c.after(resp.Header)}
+	e := &adapters.Error{Op: r.op(), Status: resp.StatusCode, After: adapters.RetryAfter(resp.Header, c.o.Now())}
 	say := func(sentinel error) {
 		if m := hide(message(body), token); m != "" {
 			e.Err = fmt.Errorf("%w: %s", sentinel, m)
@@ -90,30 +81,6 @@ func (c *Client) statusError(r Request, resp *http.Response, body []byte, token 
 		say(adapters.ErrProtocol)
 	}
 	return e
-}
-
-// after reads Retry-After in both forms, seconds and an HTTP date; a date is measured on the provider's own clock where
-// it gives one.
-func (c *Client) after(h http.Header) time.Duration {
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if v == "" {
-		return 0
-	}
-	if n, err := strconv.ParseInt(v, 10, 64); err == nil {
-		if n > int64(maxAfter/time.Second) {
-			return maxAfter
-		}
-		return min(max(time.Duration(n)*time.Second, minAfter), maxAfter)
-	}
-	at, err := http.ParseTime(v)
-	if err != nil {
-		return 0
-	}
-	now := c.o.Now()
-	if d, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = d
-	}
-	return min(max(at.Sub(now), minAfter), maxAfter)
 }
 
 // message is what the server says of an error, when it says it in JSON.
