@@ -167,7 +167,7 @@ func (t Trace) String() string {
 		fmt.Fprintf(&b, "         needs %s\n", n)
 	}
 	if len(t.RestsOn) > 0 {
-		fmt.Fprintf(&b, "         rests on the roles of %s\n", strings.Join(t.RestsOn, ", "))
+		fmt.Fprintf(&b, "         rests on the roles of %s\n", plainText(strings.Join(t.RestsOn, ", ")))
 	}
 	t.Root.print(&b, 1)
 	return b.String()
@@ -177,9 +177,9 @@ func (t Trace) String() string {
 func (n TraceNeed) String() string {
 	switch {
 	case n.Actor != "":
-		return fmt.Sprintf("the role of %s, who wrote a %s", n.Actor, n.Field)
+		return fmt.Sprintf("the role of %s, who wrote a %s", plainText(n.Actor), n.Field)
 	case n.Element != "":
-		return fmt.Sprintf("who wrote %s %q", n.Field, n.Element)
+		return fmt.Sprintf("who wrote %s %s", n.Field, quote(n.Element))
 	}
 	return n.Field
 }
@@ -216,7 +216,7 @@ func (s Step) seen() string {
 		parts = append(parts, strings.Join(s.Values, ", "))
 	}
 	if s.Why != "" {
-		parts = append(parts, s.Why)
+		parts = append(parts, plainText(s.Why))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -232,14 +232,17 @@ func (s Step) printElements(b *strings.Builder, depth int) {
 			others++
 			continue
 		}
-		fmt.Fprintf(b, "%s%-8s %q by %s, %s\n", indent(depth), e.Truth, e.Key, e.Writer, e.Standing)
+		fmt.Fprintf(b, "%s%-8s %s by %s, %s\n", indent(depth), e.Truth, quote(e.Key), e.Writer, e.Standing)
 		for _, t := range e.Steps {
 			t.print(b, depth+1)
 		}
 	}
 	if others > 0 {
-		fmt.Fprintf(b, "%s%-8s %d other elements\n", indent(depth), False, others)
+		fmt.Fprintf(b, "%s%-8s elements that cannot satisfy it: %d\n", indent(depth), False, others)
 	}
 }
+
+// plainText is s without what could move a terminal's cursor or reorder its text.
+func plainText(s string) string { return strings.Trim(quote(s), `"`) }
 
 func indent(depth int) string { return strings.Repeat("  ", depth) }
