@@ -243,6 +243,9 @@ func (s Step) printElements(b *strings.Builder, depth int) {
 }
 
 // plainText is s without what could move a terminal's cursor or reorder its text.
-func plainText(s string) string { return strings.Trim(quote(s), `"`) }
+func plainText(s string) string {
+	q := quote(s)
+	return q[1 : len(q)-1]
+}
 
 func indent(depth int) string { return strings.Repeat("  ", depth) }
