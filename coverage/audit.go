@@ -76,21 +76,24 @@ type auditor struct {
 	dirty map[*walkRow]bool
 }
 
-func (l *Ledger) auditor(tx txn, st *scopeState, s *sweepRow, t *Task) (*auditor, error) {
-	a := &auditor{l: l, tx: tx, st: st, sweep: s, task: t, dirty: map[*walkRow]bool{}}
-	for _, w := range st.Walks {
+// load reads the plan's change walks, when there is something to check against them.
+func (a *auditor) load() error {
+	if a.walks != nil {
+		return nil
+	}
+	for _, w := range a.st.Walks {
 		if w.Sweep {
 			continue
 		}
-		row, err := tx.walk(st.SID, w.Name)
+		row, err := a.tx.withHistory(a.st.SID, w.Name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if row != nil {
 			a.walks = append(a.walks, row)
 		}
 	}
-	return a, nil
+	return nil
 }
 
 // check classifies a record before it is applied, and widens the lag of the walk that missed it.
@@ -105,6 +108,9 @@ func (a *auditor) check(r *Record) (missed bool, err error) {
 	class := classify(e, r)
 	if class == "" {
 		return false, nil
+	}
+	if err := a.load(); err != nil {
+		return false, err
 	}
 	for _, w := range a.walks {
 		if !w.claims(r.Updated) {

@@ -68,7 +68,7 @@ func (c *checker) run(ctx context.Context) error {
 		look   func(key string, value []byte)
 	}{
 		{bMeta, func(string, []byte) {}}, {bScope, c.scope}, {bSource, asJSON[sourceRow](c, bSource)},
-		{bWalk, c.walk}, {bSweep, asJSON[sweepRow](c, bSweep)}, {bDebt, asJSON[debtRow](c, bDebt)},
+		{bWalk, asJSON[walkRow](c, bWalk)}, {bRange, c.history}, {bSweep, asJSON[sweepRow](c, bSweep)}, {bDebt, asJSON[debtRow](c, bDebt)},
 		{bNumber, c.number}, {bEntity, c.entity}, {bAgenda, c.agenda}, {bRests, c.rests},
 		{bActor, c.actor}, {bAsk, c.ask}, {bOutbox, c.row}, {bQueue, c.queue},
 	} {
@@ -122,13 +122,16 @@ func (c *checker) scope(k string, v []byte) {
 	c.sids[s.SID] = true
 }
 
-func (c *checker) walk(k string, v []byte) {
-	var w walkRow
-	if err := decodeJSON(bWalk, k, v, &w); err != nil {
+func (c *checker) history(k string, v []byte) {
+	var h history
+	if err := decodeJSON(bRange, k, v, &h); err != nil {
 		c.problem("%v", err)
 		return
 	}
-	for _, r := range w.Covered {
+	if c.tx.Get(bWalk, k) == nil {
+		c.problem("range %q belongs to no walk", k)
+	}
+	for _, r := range h.Covered {
 		if r.To.Before(r.From) {
 			c.problem("walk %q has a range that ends before it begins: %s, %s", k, r.From, r.To)
 		}

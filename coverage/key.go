@@ -15,6 +15,7 @@ const (
 	bScope  = "scope"  // scope key -> scopeRow
 	bSource = "source" // sid, source -> sourceRow
 	bWalk   = "walk"   // sid, walk -> walkRow
+	bRange  = "range"  // sid, walk -> history: what was read
 	bSweep  = "sweep"  // sid, walk -> sweepRow
 	bDebt   = "debt"   // sid, walk, source -> debtRow: turns that are owed
 	bNumber = "number" // sid, walk, chunk -> numbers met and numbers of the other kind
@@ -28,7 +29,7 @@ const (
 )
 
 func buckets() []string {
-	return []string{bMeta, bScope, bSource, bWalk, bSweep, bDebt, bNumber, bEntity, bAgenda, bRests, bActor, bAsk,
+	return []string{bMeta, bScope, bSource, bWalk, bRange, bSweep, bDebt, bNumber, bEntity, bAgenda, bRests, bActor, bAsk,
 		bOutbox, bQueue}
 }
 

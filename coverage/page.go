@@ -177,10 +177,7 @@ func (l *Ledger) commitSweep(tx txn, st *scopeState, was, next *Task, p Progress
 	if was.Kind == Turn {
 		s.Max = max(s.Max, highest)
 	}
-	a, err := l.auditor(tx, st, s, was)
-	if err != nil {
-		return err
-	}
+	a := auditor{l: l, tx: tx, st: st, sweep: s, task: was, dirty: map[*walkRow]bool{}}
 	for i := range rs {
 		missed, err := a.check(&rs[i])
 		if err != nil {
@@ -211,7 +208,7 @@ func (l *Ledger) Close(ctx context.Context, t *Task, clock time.Time) (Outcome, 
 		return Outcome{}, l.closeProbe(ctx, t)
 	}
 	return Outcome{}, l.update(ctx, t.Scope, func(tx txn, st *scopeState) error {
-		w, err := tx.walk(st.SID, t.Walk)
+		w, err := tx.withHistory(st.SID, t.Walk)
 		if err != nil {
 			return err
 		}
@@ -229,6 +226,9 @@ func (l *Ledger) Close(ctx context.Context, t *Task, clock time.Time) (Outcome, 
 			return err
 		}
 		if err := tx.clearAlarm(l, st); err != nil {
+			return err
+		}
+		if err := tx.saveHistory(st.SID, w); err != nil {
 			return err
 		}
 		return tx.saveWalk(st.SID, w)

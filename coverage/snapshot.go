@@ -154,7 +154,10 @@ func (t txn) scopeSnapshot(row *scopeRow, now time.Time) (ScopeSnapshot, error) 
 		func() error {
 			return t.each(bWalk, prefix, func(k string, v []byte) error {
 				var w walkRow
-				err := decodeJSON(bWalk, k, v, &w)
+				if err := decodeJSON(bWalk, k, v, &w); err != nil {
+					return err
+				}
+				_, err := t.loadJSON(bRange, k, &w.history)
 				s.Walks = append(s.Walks, w.snapshot(active(w.Def.Name)))
 				return err
 			})

@@ -16,8 +16,14 @@ type walkRow struct {
 	Fails    int           `json:"fails,omitempty"` // of the tail, since its last page
 	Why      string        `json:"why,omitempty"`   // last failure of the tail
 	Gaps     []gapRow      `json:"gaps,omitempty"`
-	Covered  []Range       `json:"covered,omitempty"` // ascending by From
-	Recent   []Range       `json:"recent,omitempty"`  // the last scans, oldest first, incomplete ones too
+
+	history `json:"-"` // of its own, since pages do not touch it; see withHistory
+}
+
+// history is what was read of a change walk.
+type history struct {
+	Covered []Range `json:"covered,omitempty"` // ascending by From
+	Recent  []Range `json:"recent,omitempty"`  // the last scans, oldest first, incomplete ones too
 }
 
 // openTask is a task that was begun and is not closed.
@@ -77,6 +83,20 @@ func (t txn) walk(sid, name string) (*walkRow, error) {
 
 func (t txn) saveWalk(sid string, w *walkRow) error {
 	return t.saveJSON(bWalk, keyOf(sid, part(w.Def.Name)), w)
+}
+
+// withHistory reads the walk together with what was read of it.
+func (t txn) withHistory(sid, name string) (*walkRow, error) {
+	w, err := t.walk(sid, name)
+	if err != nil || w == nil {
+		return nil, err
+	}
+	_, err = t.loadJSON(bRange, keyOf(sid, part(name)), &w.history)
+	return w, err
+}
+
+func (t txn) saveHistory(sid string, w *walkRow) error {
+	return t.saveJSON(bRange, keyOf(sid, part(w.Def.Name)), w.history)
 }
 
 // lag is what is taken off the frontier: the walk's own, or more where the audit found it too small.

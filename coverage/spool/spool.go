@@ -107,7 +107,9 @@ func (s *Spool) Ingest(take func(coverage.Receipt) error) (taken int, bad []Malf
 		r, err := s.read(name)
 		var pe *fs.PathError
 		switch {
-		case errors.As(err, &pe):
+		case errors.Is(err, fs.ErrNotExist):
+			continue // taken out by a person
+		case errors.As(err, &pe) && !errors.Is(err, fs.ErrPermission):
 			return taken, bad, fmt.Errorf("read spool: %w", err)
 		case err != nil:
 			bad = append(bad, Malformed{name, err})
