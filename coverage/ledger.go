@@ -192,7 +192,7 @@ type Alarm struct {
 	Last  time.Time `json:"last"`
 }
 
-// scopeState is a scope with the sources of its plan.
+// scopeState is a scope with the sources of its plan. Its alarm may be out of date.
 type scopeState struct {
 	scopeRow
 	sources map[string]bool
@@ -214,17 +214,18 @@ func (l *Ledger) scope(tx txn, sc scope.Scope) (*scopeState, error) {
 	if st == nil {
 		return nil, fmt.Errorf("%s: %w", sc, ErrUnknownScope)
 	}
-	l.remember(key, st)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.scopes[key] == nil { // a Begin that was committed meanwhile knows better
+		l.scopes[key] = st
+	}
 	return st, nil
 }
 
+// remember is for Begin alone: nothing else changes a plan.
 func (l *Ledger) remember(key string, st *scopeState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if st == nil {
-		delete(l.scopes, key)
-		return
-	}
 	l.scopes[key] = st
 }
 
@@ -247,7 +248,7 @@ func readScope(tx txn, key string) (*scopeState, error) {
 	return st, err
 }
 
-// update runs f on the scope in one transaction. What f changes in the state is remembered only when it is durable.
+// update runs f on the scope in one transaction; f must not change the state.
 func (l *Ledger) update(ctx context.Context, sc scope.Scope, f func(txn, *scopeState) error) error {
 	err := l.store.Update(ctx, func(tx Tx) error {
 		t := txn{tx}

@@ -7,7 +7,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if runAsChild() {
+	if runAsChild() || runAsFull() {
 		return
 	}
 	goleak.VerifyTestMain(m)

@@ -34,7 +34,7 @@ func (l *Ledger) CommitPage(ctx context.Context, t *Task, p Progress, rs []Recor
 		if err != nil {
 			return err
 		}
-		if err := tx.clearAlarm(l, st); err != nil {
+		if err := tx.clearAlarm(st); err != nil {
 			return err
 		}
 		return a.applyAll(rs)
@@ -225,7 +225,7 @@ func (l *Ledger) Close(ctx context.Context, t *Task, clock time.Time) (Outcome, 
 		} else if err := l.closeGap(w, r, t); err != nil {
 			return err
 		}
-		if err := tx.clearAlarm(l, st); err != nil {
+		if err := tx.clearAlarm(st); err != nil {
 			return err
 		}
 		if err := tx.saveHistory(st.SID, w); err != nil {
@@ -274,7 +274,7 @@ func (l *Ledger) Fail(ctx context.Context, t *Task, f Failure, clock time.Time) 
 	clock = utc(clock)
 	return l.update(ctx, t.Scope, func(tx txn, st *scopeState) error {
 		if f.Scope {
-			if err := tx.raiseAlarm(l, st, f.Why, clock); err != nil {
+			if err := tx.raiseAlarm(st, f.Why, clock); err != nil {
 				return err
 			}
 		}
@@ -350,28 +350,26 @@ func (l *Ledger) failSweep(tx txn, st *scopeState, t *Task, f Failure, clock tim
 	return tx.saveSweep(st.SID, s)
 }
 
-func (t txn) raiseAlarm(l *Ledger, st *scopeState, why string, clock time.Time) error {
-	row := st.scopeRow
+func (t txn) raiseAlarm(st *scopeState, why string, clock time.Time) error {
+	var row scopeRow
+	key := st.Scope.Key()
+	if _, err := t.loadJSON(bScope, key, &row); err != nil {
+		return err
+	}
 	a := Alarm{Why: clip(why), Since: clock, Last: clock}
 	if row.Alarm != nil {
 		a.Since = row.Alarm.Since
 	}
 	row.Alarm = &a
-	return t.saveScope(l, st, row)
+	return t.saveJSON(bScope, key, row)
 }
 
-func (t txn) clearAlarm(l *Ledger, st *scopeState) error {
-	if st.Alarm == nil {
-		return nil
-	}
-	row := st.scopeRow
-	row.Alarm = nil
-	return t.saveScope(l, st, row)
-}
-
-// saveScope writes the scope; what is remembered of it is read again, since the transaction may still fail.
-func (t txn) saveScope(l *Ledger, st *scopeState, row scopeRow) error {
+func (t txn) clearAlarm(st *scopeState) error {
+	var row scopeRow
 	key := st.Scope.Key()
-	l.remember(key, nil)
+	if _, err := t.loadJSON(bScope, key, &row); err != nil || row.Alarm == nil {
+		return err
+	}
+	row.Alarm = nil
 	return t.saveJSON(bScope, key, row)
 }

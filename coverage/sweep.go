@@ -181,7 +181,7 @@ func (l *Ledger) closeTurn(ctx context.Context, t *Task, clock time.Time) error 
 		} else if err := tx.calmLags(st, s); err != nil {
 			return err
 		}
-		if err := tx.clearAlarm(l, st); err != nil {
+		if err := tx.clearAlarm(st); err != nil {
 			return err
 		}
 		return tx.saveSweep(st.SID, s)

@@ -1,0 +1,104 @@
+//go:build unix
+
+package coverage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fullsend-ai/discovery/coverage"
+)
+
+// SPEC CO-8: a file that may not grow any further, in a process of its own, stands for a full disk: the write is
+// refused by the operating system. What was committed stays readable, and the next process goes on.
+func TestFullDiskForReal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	filled(t, path, 10)
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), "COVERAGE_TEST_FULL="+path)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), "refused: ledger: ")
+	require.NotContains(t, string(out), coverage.ErrDamaged.Error())
+	commits := strings.Count(string(out), "commit")
+	require.Positive(t, commits, string(out))
+
+	s := openFile(t, path)
+	r, err := coverage.Check(context.Background(), s)
+	require.NoError(t, err)
+	require.Empty(t, r.Problems)
+	require.Equal(t, 10+100*commits, r.Entities, "every commit that was told, and no other")
+	b := &bed{t: t, store: s, now: t0, sc: scopA, plan: plan("p1", src, "review/1")}
+	b.reopen()
+	b.begin()
+	require.Equal(t, 100, b.settle(b.hundred(1_000_000)...).Entered)
+}
+
+func (b *bed) hundred(from int) (rs []coverage.Record) {
+	for i := range 100 {
+		rs = append(rs, b.rec(from+i, 'A', src))
+	}
+	return rs
+}
+
+// runAsFull is the process of TestFullDiskForReal.
+func runAsFull() bool {
+	path := os.Getenv("COVERAGE_TEST_FULL")
+	if path == "" {
+		return false
+	}
+	if err := fill(path); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	return true
+}
+
+func fill(path string) error {
+	ctx := context.Background()
+	fi, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	limit := max(uint64(fi.Size()), 1<<20)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+		return err
+	}
+	s, err := coverage.OpenFile(ctx, path, coverage.FileOptions{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	b := &bed{store: s, now: t0, sc: scopA, plan: plan("p1", src, "review/1")}
+	l, err := coverage.Open(ctx, s, coverage.Options{})
+	if err != nil {
+		return err
+	}
+	for i := 1; i < 1000; i++ {
+		_, err := l.Settle(ctx, scopA, b.hundred(i*1000))
+		if err == nil {
+			fmt.Println("commit")
+			continue
+		}
+		fmt.Println("refused:", err)
+		_, err = l.Snapshot(ctx, t0) // still readable
+		if _, again := l.Settle(ctx, scopA, b.hundred(i*1000)); again == nil {
+			return errors.Join(err, errors.New("the next write got through"))
+		}
+		return err
+	}
+	return errors.New("the disk never was full")
+}
