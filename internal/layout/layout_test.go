@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	"internal/yamlpos":   {"internal/diag"},
 	"internal/config":    {"adapters", "query", "internal/admission", "internal/diag", "internal/yamlpos"},
 	"internal/harness":   {"adapters", "query", "internal/admission", "internal/config", "internal/diag", "internal/trigger", "internal/yamlpos"},
+	"internal/explore":   {"adapters", "query", "internal/diag", "internal/yamlpos"},
 	"internal/lint":      {"adapters", "query", "internal/admission", "internal/config", "internal/diag", "internal/harness", "internal/trigger", "internal/yamlpos"},
 	"internal/dispatch":  {"coverage", "query", "scope", "internal/admission", "internal/diag"},
 	"internal/poll":      {"adapters", "coverage", "query", "router", "scope", "internal/admission", "internal/dispatch", "internal/trigger"},
