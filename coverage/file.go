@@ -88,7 +88,7 @@ func openGuarded(ctx context.Context, path string, o FileOptions) (*file, error)
 		db  *bolt.DB
 		err error
 	}
-	done := make(chan result, 1)
+	done := make(chan result) // unbuffered: what nobody receives is closed
 	abandoned := make(chan struct{})
 	go func() {
 		db, err := openBolt(path, o)

@@ -214,6 +214,9 @@ func (l *Ledger) scope(tx txn, sc scope.Scope) (*scopeState, error) {
 	if st == nil {
 		return nil, fmt.Errorf("%s: %w", sc, ErrUnknownScope)
 	}
+	if err := st.readSources(tx); err != nil {
+		return nil, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.scopes[key] == nil { // a Begin that was committed meanwhile knows better
@@ -229,13 +232,18 @@ func (l *Ledger) remember(key string, st *scopeState) {
 	l.scopes[key] = st
 }
 
+// readScope is nil for a scope that was never begun.
 func readScope(tx txn, key string) (*scopeState, error) {
 	st := &scopeState{sources: map[string]bool{}}
 	ok, err := tx.loadJSON(bScope, key, &st.scopeRow)
 	if err != nil || !ok {
 		return nil, err
 	}
-	err = tx.each(bSource, st.SID+sep, func(k string, v []byte) error {
+	return st, nil
+}
+
+func (st *scopeState) readSources(tx txn) error {
+	return tx.each(bSource, st.SID+sep, func(k string, v []byte) error {
 		var s sourceRow
 		if err := decodeJSON(bSource, k, v, &s); err != nil {
 			return err
@@ -245,7 +253,6 @@ func readScope(tx txn, key string) (*scopeState, error) {
 		}
 		return nil
 	})
-	return st, err
 }
 
 // update runs f on the scope in one transaction; f must not change the state.

@@ -1,6 +1,9 @@
 package coverage_test
 
 import (
+	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,4 +41,65 @@ func TestFirstCycle(t *testing.T) {
 		require.Len(t, b.claim(5), 1)
 		require.Empty(t, b.claim(5))
 	})
+}
+
+func TestConcurrentScopes(t *testing.T) {
+	stores(t, func(t *testing.T, s coverage.Store) {
+		ctx := context.Background()
+		l, err := coverage.Open(ctx, s, coverage.Options{Now: func() time.Time { return t0 }})
+		require.NoError(t, err)
+		var wg sync.WaitGroup
+		errs := make([]error, 8)
+		for i := range errs {
+			wg.Go(func() { errs[i] = oneScope(ctx, l, i) })
+		}
+		claimed := map[string]bool{}
+		for range 20 {
+			ds, err := l.Claim(ctx, t0, 5, time.Hour)
+			require.NoError(t, err)
+			for _, d := range ds {
+				require.False(t, claimed[d.Key])
+				claimed[d.Key] = true
+			}
+			_, err = l.Snapshot(ctx, t0)
+			require.NoError(t, err)
+		}
+		wg.Wait()
+		for _, err := range errs {
+			require.NoError(t, err)
+		}
+		ds, err := l.Claim(ctx, t0, 1000, time.Hour)
+		require.NoError(t, err)
+		require.Equal(t, 8*20, len(claimed)+len(ds))
+		r, err := coverage.Check(ctx, s)
+		require.NoError(t, err)
+		require.Empty(t, r.Problems)
+	})
+}
+
+// oneScope runs a first turn of a scope with a source of its own.
+func oneScope(ctx context.Context, l *coverage.Ledger, i int) error {
+	sc := scopA
+	sc.Container = fmt.Sprint(i)
+	p := plan("p1", fmt.Sprint("source", i))
+	if err := l.Begin(ctx, sc, p, t0); err != nil {
+		return err
+	}
+	ts, err := l.Next(ctx, sc, t0, coverage.Policy{})
+	if err != nil {
+		return err
+	}
+	turn := ts[1]
+	for n := range 20 {
+		r := coverage.Record{Ref: ref(n), ReadAt: t0, Judged: "p1", Match: []coverage.Candidate{{Source: p.Sources[0].ID, Version: "v1"}}}
+		prog := coverage.Progress{Rows: 1}
+		if n < 19 {
+			prog.Next = []byte{byte(n)}
+		}
+		if _, err := l.CommitPage(ctx, &turn, prog, []coverage.Record{r}); err != nil {
+			return err
+		}
+	}
+	_, err = l.Close(ctx, &turn, t0)
+	return err
 }

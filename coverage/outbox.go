@@ -241,6 +241,28 @@ func (t txn) pairOf(row *outRow) (*entityRow, *pairRow, error) {
 	return e, e.pairs[row.Source], nil
 }
 
+// Claimed returns up to n rows that drivers hold, soonest end of lease first. A poller that starts asks the drivers about
+// them, and tells what they do not know with Lost: it need not wait for the leases of a process that is dead.
+func (l *Ledger) Claimed(ctx context.Context, n int) ([]Delivery, error) {
+	var out []Delivery
+	err := l.viewAll(ctx, func(tx txn) error {
+		return tx.each(bQueue, queueWait+sep, func(_ string, v []byte) error {
+			row, err := tx.row(string(v))
+			if err != nil {
+				return err
+			}
+			if len(out) == n {
+				return errStop
+			}
+			if row != nil && row.leased() {
+				out = append(out, row.Delivery)
+			}
+			return nil
+		})
+	})
+	return out, err
+}
+
 // Done takes a receipt. It is idempotent: a receipt for a decision that is not in the outbox changes nothing, but for
 // one of a run that failed after hand-off, which opens its decision again.
 func (l *Ledger) Done(ctx context.Context, now time.Time, r Receipt) error {

@@ -218,3 +218,19 @@ func TestCancelUnknown(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, found)
 }
+
+func TestAStartingPollerNeedNotWaitForLeases(t *testing.T) {
+	// B104: the claims of a poller that died are resolved at once.
+	b := newBed(t, coverage.NewMemory(), src)
+	b.settle(b.rec(1, 'A', src), b.rec(2, 'A', src), b.rec(3, 'A', src))
+	require.Len(t, b.claimLong(), 3)
+	b.reopen()
+	held, err := b.Claimed(context.Background(), 2)
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "2"}, refs(held))
+	b.done(held[0], coverage.Lost)
+	b.done(held[1], coverage.Ran)
+	ds := b.claim(9)
+	require.Equal(t, []string{"1"}, refs(ds))
+	require.Equal(t, coverage.Lost, ds[0].Why)
+}

@@ -203,6 +203,7 @@ func TestStaleTasksAreRefused(t *testing.T) {
 	require.ErrorIs(t, err, coverage.ErrTask)
 }
 
+// SPEC CO-23
 func TestRangesAreMergedAndBounded(t *testing.T) {
 	b := newBed(t, coverage.NewMemory(), src)
 	for i := range 300 {
