@@ -12,10 +12,29 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhoReceivesWhat follows one ledger through a life of its repository: after every change, the poller sends
-// exactly what the test's own record says, each once, and ends with exit code 0.
-func TestWhoReceivesWhat(t *testing.T) {
+// TestFirstLight runs the real binary against one real server; every part has ledgers of its own.
+func TestFirstLight(t *testing.T) {
 	r := newRig(t)
+	for _, part := range []struct {
+		name string
+		test func(t *testing.T, r *rig)
+	}{
+		{"search requests", searchRequests},
+		{"second poller", secondPoller},
+		{"credentials", credentials},
+		{"killed poller", killedPoller},
+		{"who receives what", whoReceivesWhat},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			r.t = t
+			part.test(t, r)
+		})
+	}
+}
+
+// whoReceivesWhat follows one ledger through a life of its repository: after every change, the poller sends
+// exactly what the test's own record says, each once, and ends with exit code 0.
+func whoReceivesWhat(t *testing.T, r *rig) {
 	s := r.site(r.poller.Token, harnesses())
 	sent := newMemory()
 	w := func(name string) string { return "rig-" + name }
@@ -130,10 +149,9 @@ func (r *rig) checkRecords(t *testing.T, rs []record) {
 	}
 }
 
-// TestKilledPoller kills the poller with SIGKILL around page boundaries of its first scan and of a later cycle.
+// killedPoller kills the poller with SIGKILL around page boundaries of its first scan and of a later cycle.
 // Whatever it had written, together with what the next run writes, is exactly what was due: nothing lost, nothing twice.
-func TestKilledPoller(t *testing.T) {
-	r := newRig(t)
+func killedPoller(t *testing.T, r *rig) {
 	type moment struct {
 		name  string
 		trap  func(n int, match func(*http.Request) bool) *trap
@@ -194,10 +212,8 @@ func (r *rig) finish(t *testing.T, s *site, killed outcome, want []string) {
 	assert.Empty(t, receipts(t, quiet.Records...))
 }
 
-// TestCredentials checks what the poller says and does with credentials that do not suffice.
-func TestCredentials(t *testing.T) {
-	r := newRig(t)
-
+// credentials checks what the poller says and does with credentials that do not suffice.
+func credentials(t *testing.T, r *rig) {
 	t.Run("a wrong token moves nothing", func(t *testing.T) {
 		r.t = t
 		s := r.site(r.poller.Token, harnesses())
@@ -252,9 +268,8 @@ func (r *rig) withoutRoles() []string {
 	return want
 }
 
-// TestSecondPoller checks that a second poller on the same ledger ends at once and names the first.
-func TestSecondPoller(t *testing.T) {
-	r := newRig(t)
+// secondPoller checks that a second poller on the same ledger ends at once and names the first.
+func secondPoller(t *testing.T, r *rig) {
 	s := r.site(r.poller.Token, harnesses())
 	tr := r.proxy.hold(1, listing)
 	first := s.start()
@@ -274,10 +289,9 @@ func TestSecondPoller(t *testing.T) {
 	assert.Equal(t, newMemory().due(r.world), receipts(t, got.Records...))
 }
 
-// TestSearchRequests counts, at the server's door, the listing requests of a first scan and of a quiet cycle: they do
+// searchRequests counts, at the server's door, the listing requests of a first scan and of a quiet cycle: they do
 // not depend on the number of harnesses.
-func TestSearchRequests(t *testing.T) {
-	r := newRig(t)
+func searchRequests(t *testing.T, r *rig) {
 	counts := map[int][2]int{}
 	for _, n := range []int{1, 10, 100} {
 		var hs []harness

@@ -2,6 +2,7 @@ package gitea
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,10 +24,12 @@ type Server struct {
 
 	bin  Binary
 	dir  string
-	root string // ROOT_URL
+	root string // ROOT_URL, or empty for the server's own
 	cmd  *exec.Cmd
 	done <-chan error
 }
+
+var errEnded = errors.New("server ended early")
 
 // AdminName is the login of the site administrator.
 const AdminName = "rig-admin"
@@ -36,7 +39,14 @@ const AdminName = "rig-admin"
 func Start(t testing.TB, bin Binary, rootURL string) *Server {
 	t.Helper()
 	s := &Server{bin: bin, dir: t.TempDir(), root: rootURL}
-	if err := s.start(t.Context()); err != nil {
+	err := s.start(t.Context())
+	if errors.Is(err, errEnded) {
+		// Between choosing a free port and listening on it, another process may have taken it.
+		t.Logf("start gitea once more: %v\n%s", err, s.logTail())
+		s.dir = t.TempDir()
+		err = s.start(t.Context())
+	}
+	if err != nil {
 		t.Fatalf("start gitea: %v\n%s", err, s.logTail())
 	}
 	t.Cleanup(func() {
@@ -56,10 +66,7 @@ func (s *Server) start(ctx context.Context) error {
 		return err
 	}
 	s.URL = fmt.Sprintf("http://127.0.0.1:%d/", port)
-	if s.root == "" {
-		s.root = s.URL
-	}
-	if err := os.WriteFile(s.config(), []byte(s.ini(port)), 0o600); err != nil {
+	if err := os.WriteFile(s.config(), []byte(s.ini(port, cmp.Or(s.root, s.URL))), 0o600); err != nil {
 		return err
 	}
 	if _, err := s.run(ctx, "migrate"); err != nil {
@@ -68,6 +75,11 @@ func (s *Server) start(ctx context.Context) error {
 	if s.Admin, err = s.AddUser(ctx, AdminName, true); err != nil {
 		return err
 	}
+	return s.serve(ctx)
+}
+
+// serve starts the server process and waits until it answers.
+func (s *Server) serve(ctx context.Context) error {
 	log, err := os.Create(s.logPath())
 	if err != nil {
 		return err
@@ -93,7 +105,7 @@ func (s *Server) waitReady(ctx context.Context) error {
 		select {
 		case err := <-s.done:
 			s.done = nil
-			return fmt.Errorf("server ended early: %w", err)
+			return fmt.Errorf("%w: %w", errEnded, err)
 		case <-ctx.Done():
 			return fmt.Errorf("not ready: %w", ctx.Err())
 		case <-tick.C:
