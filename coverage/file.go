@@ -109,7 +109,14 @@ func openGuarded(ctx context.Context, path string, o FileOptions) (*file, error)
 		}
 		return &file{path: path, db: r.db, readOnly: o.ReadOnly}, nil
 	case <-ctx.Done():
-		close(abandoned)
+		select {
+		case r := <-done:
+			if r.err == nil {
+				r.db.Close()
+			}
+		case <-time.After(2 * lockStep): // it hangs
+			close(abandoned)
+		}
 		return nil, ctx.Err()
 	case <-timer.C:
 		close(abandoned)
