@@ -15,7 +15,7 @@ var Now = time.Date(2025, 6, 15, 12, 0, 0, 0, time.UTC)
 
 // The small vocabularies that facts and queries share, so that tests hold often enough to matter.
 var (
-	Names    = []string{"bug", "Bug", "docs", "blocked", `a "b", c\d`, "naïve", "and", "🚀 go"}
+	Names    = []string{"bug", "Bug", "docs", "blocked", "db,cache", "db", `a "b", c\d`, "naïve", "and", "🚀 go"}
 	Refs     = []string{"main", "Main", "fix/one", "fix/two"}
 	Texts    = []string{"", "please fix", "Please FIX this", "/fs-fix now", "LGTM", "a\nb"}
 	Commands = []string{"/fs-fix", "/fs-review"}
