@@ -1,0 +1,314 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/fullsend-ai/discovery/internal/forgesim"
+	"github.com/fullsend-ai/discovery/internal/forgesim/forgejo"
+	"github.com/fullsend-ai/discovery/internal/poll"
+)
+
+// rig is a small simulated forge with a .fullsend folder that points at it.
+type rig struct {
+	t     *testing.T
+	world *forgesim.World
+	dir   string
+	token string
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: t.TempDir(), token: forgesim.AdminToken}
+	r.world = forgesim.New(forgesim.Options{Profile: forgejo.Gitea124.Profile()})
+	require.NoError(t, r.world.Seed(120, 1))
+	srv := httptest.NewServer(forgejo.New(r.world, forgejo.Options{}))
+	t.Cleanup(srv.Close)
+	r.write("config.yaml", fmt.Sprintf(`version: "1"
+poll:
+  input_drivers:
+    - type: entity-source
+      name: code
+      provider: forgejo
+      connection: {base_url: %q, token_env: TOKEN}
+      scopes: [{repo: acme/widgets, kinds: [work_item]}]
+`, srv.URL))
+	r.harness("bugs", "coder", `state = open and label = "bug"`)
+	return r
+}
+
+func (r *rig) write(name, text string) {
+	p := filepath.Join(r.dir, ".fullsend", name)
+	require.NoError(r.t, os.MkdirAll(filepath.Dir(p), 0o700))
+	require.NoError(r.t, os.WriteFile(p, []byte(text), 0o600))
+}
+
+func (r *rig) harness(name, role, query string) {
+	r.write("harness/"+name+".yaml", fmt.Sprintf(`role: %s
+entity_sources: [{version: 1, from: code, kind: work_item, query: 'v1: %s'}]
+trigger: "true"
+`, role, query))
+}
+
+// do changes the world.
+func (r *rig) do(script string) {
+	r.t.Helper()
+	require.NoError(r.t, r.world.Run(context.Background(), strings.NewReader(script)))
+}
+
+// outcome of one command.
+type outcome struct {
+	code     int
+	out, err string
+}
+
+func (r *rig) run(args ...string) outcome {
+	var out, errs bytes.Buffer
+	e := &env{in: strings.NewReader(""), out: &out, err: &errs, getenv: func(k string) (string, bool) {
+		return r.token, k == "TOKEN" && r.token != ""
+	}}
+	code := execute(context.Background(), args, e)
+	return outcome{code, out.String(), errs.String()}
+}
+
+func (r *rig) poll(args ...string) outcome {
+	return r.run(append([]string{"poll", "--fullsend-dir", filepath.Join(r.dir, ".fullsend"), "--state", r.state()}, args...)...)
+}
+
+func (r *rig) state() string { return filepath.Join(r.dir, "state.db") }
+
+// keys lists what the records of an outcome are about.
+func keys(t *testing.T, o outcome) []string {
+	t.Helper()
+	var ks []string
+	for line := range strings.Lines(o.out) {
+		var rec struct {
+			Harness string
+			Entity  struct{ Key string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &rec), line)
+		ks = append(ks, rec.Harness+" "+rec.Entity.Key)
+	}
+	sort.Strings(ks)
+	return ks
+}
+
+// bugs is who should get what, by plain evaluation of the world.
+func (r *rig) bugs() []string {
+	es, err := r.world.Entities(forgesim.SeedRepo)
+	require.NoError(r.t, err)
+	var ks []string
+	for _, e := range es {
+		for _, l := range e.Labels {
+			if e.Kind == forgesim.WorkItem && !e.Closed && l.Name == "bug" && l.By.Role >= forgesim.Write && !l.By.Bot {
+				ks = append(ks, fmt.Sprintf("bugs acme/widgets#%d", e.Number))
+				break
+			}
+		}
+	}
+	sort.Strings(ks)
+	return ks
+}
+
+func TestPollOnceThenNothing(t *testing.T) {
+	r := newRig(t)
+	want := r.bugs()
+	require.NotEmpty(t, want)
+	o := r.poll()
+	require.Equal(t, poll.ExitComplete, o.code, o.err)
+	assert.Equal(t, want, keys(t, o))
+	o = r.poll()
+	assert.Equal(t, poll.ExitComplete, o.code, o.err)
+	assert.Empty(t, o.out)
+}
+
+// A failure of any kind leaves the frontier where it was: the cycle after it finds everything, once.
+func TestFailuresLoseNothing(t *testing.T) {
+	tests := []struct {
+		name, fault string
+		code        int
+		says        string
+	}{
+		{"repository hidden or gone", "fault kind=status status=404 route=repo.byid", poll.ExitError, "404"},
+		{"throttled with a wait", "fault kind=status status=429 retry-after=30", poll.ExitTryLater, "429"},
+		{"throttled without a wait", "fault kind=status status=429", poll.ExitTryLater, "429"},
+		{"bad gateway", "fault kind=status status=502", poll.ExitTryLater, "502"},
+		{"a page of HTML", "fault kind=html", poll.ExitTryLater, "not what the API promises"},
+		{"an empty body", "fault kind=empty", poll.ExitTryLater, "not what the API promises"},
+		{"a cut connection", "fault kind=cut", poll.ExitTryLater, ""},
+		{"listing fails in the middle", "fault kind=status status=502 route=issues.list skip=1", poll.ExitIncomplete, "502"},
+		{"a row is null", "fault kind=null-rows route=issues.list n=3", poll.ExitIncomplete, "null"},
+		{"timelines fail", "fault kind=status status=500 route=issue.timeline", poll.ExitIncomplete, "500"},
+		{"roles fail", "fault kind=status status=500 route=permission", poll.ExitIncomplete, "500"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t)
+			want := r.bugs()
+			r.do(tt.fault)
+			first := r.poll()
+			assert.Equal(t, tt.code, first.code, first.err)
+			assert.Contains(t, first.err, tt.says)
+			assert.NotContains(t, first.err, forgesim.AdminToken)
+			r.do("clear-faults\nadvance by=24h")
+			got := keys(t, first)
+			for range 3 {
+				got = append(got, keys(t, r.poll())...)
+				r.do("advance by=12h")
+			}
+			sort.Strings(got)
+			assert.Equal(t, want, got)
+		})
+	}
+}
+
+func TestWrongToken(t *testing.T) {
+	r := newRig(t)
+	r.token = "not-a-token-of-this-forge"
+	o := r.poll()
+	assert.Equal(t, poll.ExitError, o.code, o.err)
+	assert.Contains(t, o.err, "credential refused")
+	assert.NotContains(t, o.err, r.token)
+	r.token = ""
+	o = r.poll()
+	assert.Equal(t, poll.ExitError, o.code, o.err)
+	assert.Contains(t, o.err, "environment variable TOKEN is not set")
+}
+
+// A token that may not read roles is said at once, and what depends on roles is neither sent nor lost.
+func TestTokenThatMayNotReadRoles(t *testing.T) {
+	r := newRig(t)
+	r.harness("all", "triage", `state = open`)
+	r.token = forgesim.WriteToken
+	o := r.poll()
+	assert.Equal(t, poll.ExitIncomplete, o.code, o.err)
+	assert.Contains(t, o.err, "administrator")
+	for _, k := range keys(t, o) {
+		assert.True(t, strings.HasPrefix(k, "all "), k)
+	}
+	assert.Equal(t, poll.ExitIncomplete, r.poll().code, "what is undecided keeps the cycle incomplete")
+	r.token = forgesim.AdminToken
+	o = r.poll() // another account is another scope: it starts anew, and repeats what the first one sent
+	require.Equal(t, poll.ExitIncomplete, o.code, o.err)
+	assert.Subset(t, keys(t, o), r.bugs())
+}
+
+// One broken file, one source that the provider cannot serve and one older driver: each is named, the others go on.
+func TestBrokenPartsAreNamedAndTheRestGoesOn(t *testing.T) {
+	r := newRig(t)
+	r.write("harness/torn.yaml", "role: coder\nentity_sources: [{version: 1, from: code\n")
+	r.harness("merged", "coder", `merged`)
+	r.harness("odd", "coder", `state = opened`)
+	cfg, err := os.ReadFile(filepath.Join(r.dir, ".fullsend", "config.yaml"))
+	require.NoError(t, err)
+	r.write("config.yaml", string(cfg)+"    - {type: jira-poll, name: old}\n")
+	o := r.poll()
+	assert.Equal(t, poll.ExitIncomplete, o.code, o.err)
+	assert.Equal(t, r.bugs(), keys(t, o))
+	for _, says := range []string{"torn.yaml:2", "merged.yaml:2", "odd.yaml:2", `"opened"`, "config.yaml:9:14", "jira-poll"} {
+		assert.Contains(t, o.err, says)
+	}
+}
+
+func TestUnreadableConfig(t *testing.T) {
+	r := newRig(t)
+	r.write("config.yaml", "version: \"2\"\n")
+	o := r.poll()
+	assert.Equal(t, poll.ExitError, o.code)
+	assert.Contains(t, o.err, "config.yaml:1")
+}
+
+// A full disk below the output: nothing counts as sent, and the next cycle sends it.
+func TestFullDiskBelowTheOutput(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full here:", err)
+	}
+	r := newRig(t)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer full.Close()
+	var errs bytes.Buffer
+	e := &env{in: strings.NewReader(""), out: full, err: &errs, getenv: func(string) (string, bool) { return r.token, true }}
+	code := execute(context.Background(), []string{"poll", "--fullsend-dir", filepath.Join(r.dir, ".fullsend"), "--state", r.state()}, e)
+	assert.Equal(t, poll.ExitIncomplete, code, errs.String())
+	assert.Contains(t, errs.String(), "no space left")
+	snap, err := snapshot(context.Background(), &pollFlags{state: r.state()})
+	require.NoError(t, err)
+	assert.Equal(t, len(r.bugs()), snap.Outbox.Ready+snap.Outbox.Waiting, "everything is still owed")
+}
+
+func TestDamagedLedger(t *testing.T) {
+	r := newRig(t)
+	require.Equal(t, poll.ExitComplete, r.poll().code)
+	whole, err := os.ReadFile(r.state())
+	require.NoError(t, err)
+	for name, b := range map[string][]byte{"cut": whole[:len(whole)/2], "no ledger": []byte("hello\n"), "zeros": append(make([]byte, 8192), whole[8192:]...)} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, os.WriteFile(r.state(), b, 0o600))
+			o := r.poll()
+			assert.Equal(t, poll.ExitError, o.code, o.err)
+			assert.Contains(t, o.err, "damaged")
+			assert.Contains(t, o.err, "poll state")
+			assert.Empty(t, o.out)
+			kept, err := os.ReadFile(r.state())
+			require.NoError(t, err)
+			assert.Equal(t, b, kept, "the file is left as it is")
+		})
+	}
+}
+
+func TestDryRunWritesNothing(t *testing.T) {
+	r := newRig(t)
+	o := r.poll("--dry-run")
+	assert.Equal(t, poll.ExitComplete, o.code, o.err)
+	assert.Equal(t, r.bugs(), keys(t, o))
+	_, err := os.Stat(r.state())
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	left, err := filepath.Glob(filepath.Join(r.dir, "*"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	assert.Equal(t, r.bugs(), keys(t, r.poll()), "a dry run takes nothing away")
+	assert.Empty(t, keys(t, r.poll("--dry-run")))
+}
+
+// One search per scope and cycle, however many harnesses ask. SPEC UB-1.
+func TestSearchRequestsDoNotGrowWithHarnesses(t *testing.T) {
+	counts := map[int][2]int{}
+	for _, n := range []int{1, 10, 100} {
+		r := newRig(t)
+		for i := range n - 1 {
+			r.harness(fmt.Sprintf("h%03d", i), "triage", fmt.Sprintf(`state = open and milestone = "1.%d"`, i%4))
+		}
+		var c [2]int
+		for cycle := range c {
+			r.world.ResetCounters()
+			o := r.poll()
+			require.Equal(t, poll.ExitComplete, o.code, o.err)
+			c[cycle] = r.world.Counters().ByClass[forgesim.ClassSearch]
+		}
+		counts[n] = c
+	}
+	assert.Equal(t, counts[1], counts[10])
+	assert.Equal(t, counts[1], counts[100])
+	assert.Equal(t, 1, counts[1][1], "an idle cycle of one scope is one search request")
+}
+
+func TestUsage(t *testing.T) {
+	r := newRig(t)
+	for _, args := range [][]string{{"poll", "--no-such-flag"}, {"poll", "extra"}, {"no-such-command"}, {"poll", "--budget", "-1"}} {
+		o := r.run(args...)
+		assert.Equal(t, poll.ExitUsage, o.code, args)
+		assert.NotEmpty(t, o.err)
+	}
+}
