@@ -44,7 +44,7 @@ func Compact(ctx context.Context, path string) (before, after int64, err error) 
 }
 
 func copyTo(path string, src *bolt.DB) error {
-	dst, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: lockStep, FreelistType: bolt.FreelistMapType, NoFreelistSync: true})
+	dst, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: lockStep, FreelistType: bolt.FreelistMapType})
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,11 @@ package coverage
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -141,7 +143,7 @@ func openBolt(path string, o FileOptions) (db *bolt.DB, err error) {
 		return nil, err
 	}
 	db, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: lockStep, ReadOnly: o.ReadOnly, NoSync: o.NoSync,
-		NoGrowSync: o.NoSync, FreelistType: bolt.FreelistMapType, NoFreelistSync: true})
+		NoGrowSync: o.NoSync, FreelistType: bolt.FreelistMapType})
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
 		return nil, &HeldError{Path: path, Holder: readHolder(path)}
@@ -151,7 +153,7 @@ func openBolt(path string, o FileOptions) (db *bolt.DB, err error) {
 	case err != nil:
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
-	return db, checkCut(db, path)
+	return db, nil
 }
 
 // isOS says that the operating system refused, not the content.
@@ -161,34 +163,48 @@ func isOS(err error) bool {
 	return errors.As(err, &p) || errors.As(err, &s)
 }
 
-// checkSize: a file that exists and is shorter than two pages was cut; the database would take it for a new one.
+// Where bbolt keeps what it says of the whole file: two meta pages, of which the newer valid one counts
+// (go.etcd.io/bbolt/internal/common/meta.go: magic, version, page size, …, high-water page, transaction, checksum).
+const (
+	metaMagic  = 0xED0CDAED
+	metaHeader = 16 // of the page
+	metaSize   = 64
+)
+
+// checkSize finds a file that was cut before the database maps it: it walks its pages in goroutines of its own, where a
+// missing one ends the process, and it takes a file without meta pages for a new one.
 func checkSize(path string) error {
-	fi, err := os.Stat(path)
-	if err != nil || fi.Size() == 0 {
+	f, err := os.Open(path)
+	if err != nil {
 		return nil // new, or refused by the open itself
 	}
-	if fi.Size() < 2*4096 {
-		return damaged("%s has only %d bytes", path, fi.Size())
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil || fi.Size() == 0 {
+		return nil
+	}
+	var want int64
+	var newest uint64
+	for _, at := range []int64{0, int64(os.Getpagesize())} {
+		b := make([]byte, metaHeader+metaSize)
+		if _, err := f.ReadAt(b, at); err != nil {
+			return damaged("%s has only %d bytes", path, fi.Size())
+		}
+		m := b[metaHeader:]
+		sum := fnv.New64a()
+		sum.Write(m[:metaSize-8])
+		if binary.LittleEndian.Uint32(m) != metaMagic || sum.Sum64() != binary.LittleEndian.Uint64(m[metaSize-8:]) {
+			continue
+		}
+		if tx := binary.LittleEndian.Uint64(m[48:]); tx >= newest {
+			newest = tx
+			want = int64(binary.LittleEndian.Uint64(m[40:])) * int64(binary.LittleEndian.Uint32(m[8:]))
+		}
+	}
+	if fi.Size() < want {
+		return damaged("%s is cut: it has %d bytes of %d", path, fi.Size(), want)
 	}
 	return nil
-}
-
-// checkCut: the pages that the last commit counts must be there.
-func checkCut(db *bolt.DB, path string) error {
-	err := db.View(func(tx *bolt.Tx) error {
-		fi, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		if fi.Size() < tx.Size() {
-			return damaged("%s is cut: it has %d bytes of %d", path, fi.Size(), tx.Size())
-		}
-		return nil
-	})
-	if err != nil {
-		db.Close()
-	}
-	return err
 }
 
 // file is a bbolt store.
