@@ -62,6 +62,9 @@ type listing[R any] struct {
 	key   func(R) (key, bool) // false: the row is none
 	desc  bool
 	at    cursor
+	// blind: a row that cannot be read hides the place where the listing stood. The next page is taken without meeting
+	// it again; the listing is short already, and what lies behind is worth reading all the same.
+	blind bool
 }
 
 // chunk is what one page adds: the rows behind the place where the listing stood.
@@ -135,9 +138,11 @@ func (l *listing[R]) next(ctx context.Context) (chunk[R], error) {
 			}
 			continue
 		}
-		if k, ok := lastKey(fresh, l.key); ok {
+		k, ok := lastKey(fresh, l.key)
+		if ok {
 			l.at.Last = k
 		}
+		l.blind = !ok
 		return chunk[R]{rows: fresh, total: a.Total, clock: a.Clock, last: end, short: short}, nil
 	}
 	return chunk[R]{last: true, total: -1, short: errStuck}, nil
@@ -155,7 +160,7 @@ func (l *listing[R]) distinct(rows []R) []R {
 // split takes the rows behind the last one seen. met is whether the page reaches back to it, so that nothing can lie
 // between; a page from the top on always does.
 func (l *listing[R]) split(rows []R, offset int) (fresh []R, met bool, short error) {
-	met = offset == 0 || l.at.Last == key{}
+	met = offset == 0 || l.blind || l.at.Last == key{}
 	var prev *key
 	for _, r := range rows {
 		k, ok := l.key(r)
