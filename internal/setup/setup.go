@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/fullsend-ai/discovery/adapters"
@@ -64,6 +65,10 @@ func Load(o Options) (*Setup, error) {
 		s.driver(o, &cfg.InputDrivers[i], meters)
 	}
 	s.Diagnostics.Sort()
+	// A trigger is compiled for every provider and kind that its harness asks about, and says the same each time.
+	s.Diagnostics = slices.CompactFunc(s.Diagnostics, func(a, b diag.Diagnostic) bool {
+		return a.Pos() == b.Pos() && a.Code == b.Code && a.Message == b.Message
+	})
 	return s, nil
 }
 
