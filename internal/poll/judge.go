@@ -8,8 +8,8 @@ import (
 
 	"github.com/fullsend-ai/discovery/adapters"
 	"github.com/fullsend-ai/discovery/coverage"
+	"github.com/fullsend-ai/discovery/internal/acquire"
 	"github.com/fullsend-ai/discovery/internal/admission"
-	"github.com/fullsend-ai/discovery/internal/trigger"
 	"github.com/fullsend-ai/discovery/query"
 	"github.com/fullsend-ai/discovery/router"
 	"github.com/fullsend-ai/discovery/scope"
@@ -86,49 +86,28 @@ func (j *judge) decide(ctx context.Context, ref scope.Ref, f *query.Facts, now t
 func (j *judge) candidate(ctx context.Context, v *verdict, h int, qs []*query.Bound, ref scope.Ref, f *query.Facts, views []query.View, now time.Time) {
 	hn := &j.run.t.Harnesses[h]
 	view := views[j.run.t.comp.view(hn.Threshold)]
-	open := 0
-	for _, q := range qs {
-		ns := q.Outstanding(f, view, now)
-		ns = j.askable(ns)
-		v.needs = append(v.needs, ns...)
-		open += len(ns)
-	}
-	if open > 0 {
+	d := acquire.Decide(ctx, &acquire.Match{
+		Queries: qs, Trigger: hn.Trigger, Self: hn.Self, Ref: ref, Facts: f, View: view, Now: now,
+	}, j.stuck)
+	v.rests = append(v.rests, d.RestsOn...)
+	if d.Trigger == query.VerdictUnknown {
 		v.undecided = append(v.undecided, hn.Name)
-		return
-	}
-	c := coverage.Candidate{Source: hn.Name, Version: j.run.t.comp.version[h], Digests: map[string]uint64{}, Hold: true}
-	res := hn.Trigger.Eval(ctx, trigger.Input{Ref: ref, Facts: f, View: view, Self: hn.Self})
-	v.rests = append(v.rests, res.RestsOn...)
-	switch res.Verdict {
-	case query.VerdictUnknown:
-		v.undecided = append(v.undecided, hn.Name)
-		v.needs = append(v.needs, res.Needs...)
-		if res.Err != "" {
-			v.why = append(v.why, "trigger of "+hn.Name+": "+res.Err)
+		v.needs = append(v.needs, d.Needs...)
+		if d.Why != "" {
+			v.why = append(v.why, "trigger of "+hn.Name+": "+d.Why)
 		}
 		return
-	case query.True:
-		c.Hold = false
 	}
-	for k, d := range res.Reads {
-		c.Digests["trigger "+k] = d
-	}
-	for _, q := range qs {
-		s := q.Support(f, view, now)
-		digestSupport(c.Digests, &s, hn.Self)
-	}
+	c := coverage.Candidate{Source: hn.Name, Version: j.run.t.comp.version[h], Digests: d.Digests, Hold: d.Trigger != query.True}
 	if !c.Hold {
 		c.Evidence = j.evidence(h, qs, f, v.rests, views, now)
 	}
 	v.match = append(v.match, c)
 }
 
-// askable drops the needs that were asked for in this cycle and could not be met: a match does not wait for them.
-func (j *judge) askable(ns []query.Need) []query.Need {
-	return slices.DeleteFunc(ns, func(n query.Need) bool {
-		return n.Actor != "" && len(j.run.book.Missing([]query.Need{n}, nil)) == 0
-	})
+// stuck tells needs that were asked for in this cycle and could not be met: a match does not wait for them.
+func (j *judge) stuck(n query.Need) bool {
+	return n.Actor != "" && len(j.run.book.Missing([]query.Need{n}, nil)) == 0
 }
 
 // row judges a listing row by what it shows alone. What it leaves open becomes an appointment that is due at once.

@@ -1,4 +1,4 @@
-package poll
+package acquire
 
 import (
 	"encoding/binary"
@@ -9,10 +9,10 @@ import (
 	"github.com/fullsend-ai/discovery/query"
 )
 
-// digestSupport adds what makes a query true to a decision, one digest per test: so that an edited query is compared
+// support adds what makes a query true to a decision, one digest per test: so that an edited query is compared
 // with its predecessor in the tests that both have. Change clocks are left out, and elements that the harness itself
 // wrote: neither is a reason to ask again.
-func digestSupport(into map[string]uint64, s *query.Support, self string) {
+func support(into map[string]uint64, s *query.Support, self string) {
 	for i := range s.Terms {
 		t := &s.Terms[i]
 		if t.Field == query.FUpdated {
