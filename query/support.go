@@ -52,7 +52,7 @@ func (ev *evaluation) supportOfTerms(out []Term, terms []expr, want bool) []Term
 
 func (ev *evaluation) supportOfQuantifier(out []Term, q *quantExpr, want bool) []Term {
 	fact := ev.facts.Get(q.field.ID)
-	term := Term{Test: render(q), Field: q.field.ID}
+	term := Term{Test: signed(render(q), want), Field: q.field.ID}
 	if mentionsMember(q.where, MOnHead) {
 		term.Rev = headOf(fact)
 	}
@@ -74,6 +74,14 @@ func (ev *evaluation) supportOfQuantifier(out []Term, q *quantExpr, want bool) [
 	return append(out, term)
 }
 
+// signed is the test as it is true here: a test that stands under a negation reads as its negation.
+func signed(test string, want bool) string {
+	if want {
+		return test
+	}
+	return "not " + test
+}
+
 func headOf(fact *Fact) string {
 	for i := range fact.Items {
 		for j := range fact.Items[i].Members {
@@ -88,7 +96,7 @@ func headOf(fact *Fact) string {
 // supportOfTest: the values that satisfy a test are its support; of a complement, or of a test on emptiness, all are.
 func (ev *evaluation) supportOfTest(out []Term, t *testExpr, want bool) []Term {
 	fact := ev.facts.Get(t.field.ID)
-	term := Term{Test: render(t), Field: t.field.ID, Rev: fact.Rev}
+	term := Term{Test: signed(render(t), want), Field: t.field.ID, Rev: fact.Rev}
 	for i := range fact.Values {
 		if want == t.neg || t.op == OpEmpty || ev.satisfies(t, &fact.Values[i]) {
 			term.Values = append(term.Values, fact.Values[i])
