@@ -272,6 +272,8 @@ func (l *Ledger) Done(ctx context.Context, now time.Time, r Receipt) error {
 			return err
 		}
 		switch {
+		case row == nil && r.answers():
+			return l.noteRead(tx, now, r)
 		case row == nil:
 			return l.reopen(tx, now, r)
 		case r.Decision == "" || r.Decision == row.Decision:
@@ -290,7 +292,15 @@ func (l *Ledger) Done(ctx context.Context, now time.Time, r Receipt) error {
 func (l *Ledger) finish(tx txn, row *outRow, now time.Time, r Receipt) error {
 	switch r.Outcome {
 	case HandedOff, Ran, Skipped, NotTriggered:
-		return l.closeRow(tx, row, now, r.Outcome, row.Dec)
+		if r.answers() && row.Next != nil && row.Next.Dec.same(row.Next.Dec.Entries, r.Read.Version, r.Read.Digests) {
+			if err := l.closeRow(tx, row, now, r.Outcome, row.Dec); err != nil {
+				return err
+			}
+		}
+		if err := l.closeRow(tx, row, now, r.Outcome, row.Dec); err != nil || !r.answers() {
+			return err
+		}
+		return ignoreUnchanged(l.noteRead(tx, now, r))
 	case NotMember:
 		at, young, err := l.young(tx, row, r)
 		if err != nil {
@@ -358,6 +368,44 @@ func (l *Ledger) young(tx txn, row *outRow, r Receipt) (time.Time, bool, error) 
 	}
 	e.appoint(Appointment{Why: WhyReceipt, At: at, Since: r.At, Cause: r.Why})
 	return at, true, tx.saveEntity(row.SID, e)
+}
+
+// answers reports that a run has dealt with the state that it read.
+func (r *Receipt) answers() bool { return r.Read != nil && (r.Outcome == Ran || r.Outcome == Skipped) }
+
+// noteRead closes the decision that the run read, whichever it was started for: the poller may not have seen it yet.
+func (l *Ledger) noteRead(tx txn, now time.Time, r Receipt) error {
+	source, id, err := parseDeliveryKey(r.Key)
+	if err != nil {
+		return errUnchanged
+	}
+	changed := false
+	err = tx.eachScope(func(st *scopeRow) error {
+		e, err := tx.entity(st.SID, id)
+		if err != nil || e == nil || e.pairs[source] == nil || !e.pairs[source].in {
+			return err
+		}
+		p := e.pairs[source]
+		d := decision{ID: decisionID(source, id, p.entries, r.Read.Digests), Entries: p.entries, Version: r.Read.Version,
+			Digests: r.Read.Digests, Outcome: r.Outcome, At: utc(now)}
+		if p.pending == d.ID {
+			return nil // another row's, and still to be answered by its own receipt
+		}
+		p.close(d)
+		changed = true
+		return tx.saveEntity(st.SID, e)
+	})
+	if err == nil && !changed {
+		return errUnchanged
+	}
+	return err
+}
+
+func ignoreUnchanged(err error) error {
+	if err == errUnchanged {
+		return nil
+	}
+	return err
 }
 
 // reopen: a run that was handed off, and so closed, says that it failed or could not decide. Its decision is open

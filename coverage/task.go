@@ -136,4 +136,13 @@ type Receipt struct {
 	Outcome  string    `json:"outcome"`
 	At       time.Time `json:"at"`
 	Why      string    `json:"why,omitempty"`
+	// Read is the decision as it stood when the run started, where the run could tell: an entity may have changed after
+	// the decision was made. What was read is answered too.
+	Read *ReadState `json:"read,omitempty"`
+}
+
+// ReadState is the digests of a decision, see Candidate, as a run read them.
+type ReadState struct {
+	Version string            `json:"version"`
+	Digests map[string]uint64 `json:"digests"`
 }
