@@ -179,8 +179,14 @@ func checkSize(path string) error {
 		return nil // new, or refused by the open itself
 	}
 	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil || fi.Size() == 0 {
+	size := func() int64 {
+		fi, err := f.Stat()
+		if err != nil {
+			return 0
+		}
+		return fi.Size()
+	}
+	if size() == 0 {
 		return nil
 	}
 	var want int64
@@ -188,7 +194,7 @@ func checkSize(path string) error {
 	for _, at := range []int64{0, int64(os.Getpagesize())} {
 		b := make([]byte, metaHeader+metaSize)
 		if _, err := f.ReadAt(b, at); err != nil {
-			return damaged("%s has only %d bytes", path, fi.Size())
+			return damaged("%s has only %d bytes", path, size())
 		}
 		m := b[metaHeader:]
 		sum := fnv.New64a()
@@ -201,8 +207,9 @@ func checkSize(path string) error {
 			want = int64(binary.LittleEndian.Uint64(m[40:])) * int64(binary.LittleEndian.Uint32(m[8:]))
 		}
 	}
-	if fi.Size() < want {
-		return damaged("%s is cut: it has %d bytes of %d", path, fi.Size(), want)
+	// Asked last: another process may hold the file, and grows it before it counts the new pages.
+	if have := size(); have < want {
+		return damaged("%s is cut: it has %d bytes of %d", path, have, want)
 	}
 	return nil
 }
