@@ -257,6 +257,10 @@ func owing(ctx context.Context, e *env, led *coverage.Ledger) (bool, error) {
 			}
 		}
 	}
+	if o := snap.Outbox; o.Waiting+o.Claimed+o.Lost > 0 {
+		say("candidates are not handed over yet: an earlier try failed or was cut off",
+			"waiting", o.Waiting, "claimed", o.Claimed, "lost", o.Lost, "since", o.Oldest)
+	}
 	if n := snap.Outbox.Dead; n > 0 {
 		say("dead letters: tried again slowly", "candidates", n)
 	}
