@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ func TestFirstLight(t *testing.T) {
 		{"second poller", secondPoller},
 		{"credentials", credentials},
 		{"killed poller", killedPoller},
+		{"output that cannot be written", brokenOutput},
 		{"who receives what", whoReceivesWhat},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -136,6 +138,8 @@ func (r *rig) checkRecords(t *testing.T, rs []record) {
 		it := r.world.items[rec.number(t)]
 		require.NotNil(t, it, "%+v", rec)
 		e := rec.Entity
+		assert.Equal(t, "dispatch/v1", rec.Schema)
+		assert.NotEmpty(t, rec.Decision)
 		assert.Equal(t, "forgejo", e.Provider)
 		assert.NotEmpty(t, e.Tenant)
 		assert.Equal(t, it.kind, e.Kind)
@@ -210,6 +214,25 @@ func (r *rig) finish(t *testing.T, s *site, killed outcome, want []string) {
 	quiet := s.poll()
 	assert.Equal(t, exitDone, quiet.Code, quiet.Stderr)
 	assert.Empty(t, receipts(t, quiet.Records...))
+}
+
+// brokenOutput checks that a poll whose output fails says so, with the file's name, and that what was not handed over
+// is not forgotten.
+func brokenOutput(t *testing.T, r *rig) {
+	s := r.site(r.poller.Token, harnesses())
+	require.NoError(t, os.Mkdir(s.out(1), 0o755))
+	got := s.start().waitNoRecords()
+	assert.Equal(t, exitIncomplete, got.Code, got.Stderr)
+	assert.Contains(t, got.Stderr, s.out(1))
+
+	again := s.poll()
+	want := newMemory().due(r.world)
+	if again.Code == exitIncomplete { // waits for its next try, and says so
+		assert.Subset(t, want, receipts(t, again.Records...))
+		return
+	}
+	assert.Equal(t, exitDone, again.Code, again.Stderr)
+	assert.Equal(t, want, receipts(t, again.Records...), again.Stderr)
 }
 
 // credentials checks what the poller says and does with credentials that do not suffice.

@@ -119,9 +119,11 @@ type outcome struct {
 
 // record is what a test needs of a dispatch/v1 line.
 type record struct {
-	Harness string `json:"harness"`
-	Source  any    `json:"source"`
-	Entity  struct {
+	Schema   string `json:"schema"`
+	Decision string `json:"decision"`
+	Harness  string `json:"harness"`
+	Source   any    `json:"source"`
+	Entity   struct {
 		Provider string `json:"provider"`
 		Tenant   string `json:"tenant"`
 		Kind     string `json:"kind"`
@@ -131,11 +133,14 @@ type record struct {
 	} `json:"entity"`
 }
 
+// out is the output file of the nth poll.
+func (s *site) out(n int) string { return filepath.Join(s.dir, fmt.Sprintf("out-%d.jsonl", n)) }
+
 // start starts one poll; the process dies with the test.
 func (s *site) start() *run {
 	s.t.Helper()
 	s.polls++
-	r := &run{s: s, out: filepath.Join(s.dir, fmt.Sprintf("out-%d.jsonl", s.polls))}
+	r := &run{s: s, out: s.out(s.polls)}
 	r.cmd = exec.Command(s.bin, "poll",
 		"--fullsend-dir", filepath.Join(s.dir, ".fullsend"),
 		"--state", filepath.Join(s.dir, "state.db"),
@@ -161,8 +166,16 @@ func (r *run) wait() outcome {
 	return o
 }
 
-// waitUnchecked waits for the end. The limit only turns a hang into a failure.
+// waitUnchecked waits for the end without that check.
 func (r *run) waitUnchecked() outcome {
+	r.s.t.Helper()
+	o := r.waitNoRecords()
+	o.Records = readRecords(r.s.t, r.out, o.Code == -1)
+	return o
+}
+
+// waitNoRecords waits for the end and leaves the output file alone. The limit only turns a hang into a failure.
+func (r *run) waitNoRecords() outcome {
 	t := r.s.t
 	t.Helper()
 	select {
@@ -176,9 +189,7 @@ func (r *run) waitUnchecked() outcome {
 		<-r.done
 		require.FailNow(t, "the poller hangs", r.stderr.String())
 	}
-	o := outcome{Code: r.cmd.ProcessState.ExitCode(), Stderr: r.stderr.String()}
-	o.Records = readRecords(t, r.out, o.Code == -1)
-	return o
+	return outcome{Code: r.cmd.ProcessState.ExitCode(), Stderr: r.stderr.String()}
 }
 
 // kill ends the process with SIGKILL and returns what it had written.
@@ -220,9 +231,27 @@ func readRecords(t *testing.T, path string, torn bool) []record {
 		require.True(t, bytes.HasSuffix(line, []byte("\n")), "unterminated record: %s", line)
 		var r record
 		require.NoError(t, json.Unmarshal(line, &r), "record: %s", line)
+		checkMembers(t, line)
 		rs = append(rs, r)
 	}
 	return rs
+}
+
+// schemaFile describes records; the test asks only that every member it requires is there.
+const schemaFile = "../docs/schema/dispatch-v1.json"
+
+func checkMembers(t *testing.T, line []byte) {
+	t.Helper()
+	b, err := os.ReadFile(schemaFile)
+	require.NoError(t, err)
+	var schema struct{ Required []string }
+	require.NoError(t, json.Unmarshal(b, &schema))
+	require.NotEmpty(t, schema.Required)
+	var members map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(line, &members))
+	for _, name := range schema.Required {
+		require.Contains(t, members, name)
+	}
 }
 
 var keyNumber = regexp.MustCompile(`#(\d+)$`)
