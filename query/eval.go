@@ -98,15 +98,10 @@ func (ev *evaluation) some(q *quantExpr) Verdict {
 // self is named to have written is, where the quantifier asks for self. Where only possible editors are known, self may
 // not have written the current revision, so the view decides.
 func (ev *evaluation) standing(q *quantExpr, el *Element) Standing {
-	switch {
-	case el.Editors != EditorsUnread && nobody(&el.Actor):
-		return Excluded
-	case bySelf(q, el):
+	if bySelf(q, el) && !nobody(&el.Actor) {
 		return Admitted
-	case ev.view == nil:
-		return Undecided
 	}
-	return ev.view(q.field.ID, el)
+	return ev.view.Standing(q.field.ID, el)
 }
 
 func bySelf(q *quantExpr, el *Element) bool {
