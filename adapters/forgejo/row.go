@@ -100,7 +100,9 @@ func (s *session) rowFacts(i *api.Issue) *query.Facts {
 	f.SetKnown(query.FLocked, query.Bool(i.IsLocked))
 	s.setClosed(f, i)
 	setMilestone(f, i.Milestone)
-	setDue(f, i.Deadline)
+	if kindOf(i) == query.WorkItem { // v1 has no due day of change proposals
+		setDue(f, i.Deadline)
+	}
 	if p := i.PullRequest; p != nil {
 		f.SetKnown(query.FMerged, query.Bool(p.Merged))
 		if p.Draft != nil {

@@ -224,3 +224,9 @@ func (w *World) HookErr() error {
 	defer w.traffic.mu.Unlock()
 	return errors.Join(*w.traffic.failed...)
 }
+
+// CanFault reports whether the world knows a kind of fault.
+func (w *World) CanFault(kind string) bool {
+	_, ok := faultKinds()[kind]
+	return ok
+}

@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"internal/run":       {"adapters", "coverage", "query", "router", "scope", "internal/acquire", "internal/admission", "internal/diag", "internal/dispatch", "internal/sandbox", "internal/trigger"},
 	"internal/forgesim":  {},
 	"internal/layout":    {},
-	"conformance":        {"adapters", "coverage", "query", "scope", "internal/poll", "internal/admission"},
+	"conformance":        {"adapters", "coverage", "query", "scope", "internal/dispatch", "internal/forgesim", "internal/poll", "internal/trigger"},
 	"internal/setup":     {"*"}, // builds engines for commands and demos
 	"internal/demo":      {"*"},
 	"examples":           {},
