@@ -51,6 +51,8 @@ type Config struct {
 	Budget Budget
 	// Agents are stable ids of accounts that are no persons although the provider does not say so (last_comment).
 	Agents []string
+	// Parallel is how many requests of one call may be under way at once; 0 leaves it to the adapter.
+	Parallel int
 	// Now is the local clock, for waiting and time-outs only; facts use the provider's.
 	Now func() time.Time
 }

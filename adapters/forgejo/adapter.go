@@ -54,7 +54,7 @@ func (Adapter) Open(ctx context.Context, c adapters.Config) (adapters.Session, e
 	if c.Token == nil || c.Budget == nil || c.Now == nil {
 		return nil, configError(errors.New("token, budget and clock are required"))
 	}
-	s := &session{kind: c.Kind, base: base, configured: c.Container, agents: map[string]bool{}, now: c.Now}
+	s := &session{kind: c.Kind, base: base, configured: c.Container, agents: map[string]bool{}, now: c.Now, parallel: c.Parallel}
 	for _, id := range c.Agents {
 		s.agents[id] = true
 	}
@@ -115,6 +115,7 @@ type session struct {
 	kind       query.Kind
 	configured string
 	agents     map[string]bool
+	parallel   int // requests of one call under way; 0: the usual
 	now        func() time.Time
 
 	scope    scope.Scope

@@ -1,6 +1,7 @@
 package forgejo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 	"github.com/fullsend-ai/discovery/scope"
 )
 
-// parallel bounds the requests that one call has under way.
+// parallel bounds the requests that one call has under way, where the configuration does not.
 const parallel = 4
 
 // Read reads each entity's row, and of the rest only what fs names. An error means that nothing can be read in this scope
@@ -91,7 +92,7 @@ func (b *batch) settle(ctx context.Context, items []adapters.Item, err error) ([
 // batch, those of an item stay with it.
 func (b *batch) each(ctx context.Context, n int, f func(context.Context, int) error) error {
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
+	g.SetLimit(cmp.Or(b.s.parallel, parallel))
 	for i := range n {
 		g.Go(func() error {
 			err := f(gctx, i)
