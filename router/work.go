@@ -1,0 +1,398 @@
+package router
+
+import (
+	"time"
+
+	"github.com/fullsend-ai/discovery/query"
+)
+
+// The truth of a slot while an entity is looked at. A slot that holds untouched is as its lane says.
+const (
+	untouched    uint8 = 0
+	isFalse      uint8 = 1
+	isUnknown    uint8 = 2
+	isTrue       uint8 = 3
+	pendingTruth uint8 = 4 // to be evaluated when a query asks
+)
+
+func truthOf(v query.Verdict) uint8 { return uint8(v + 2) }
+
+// work is the memory of one user of a router: everything in it is about the entity at hand.
+type work struct {
+	router *Router
+	*index
+
+	facts  *query.Facts
+	views  []query.View
+	now    time.Time
+	answer *Answer
+
+	truth    []uint8 // by slot
+	touched  []int32 // slots whose truth is not the initial one
+	lanes    []uint8 // by lane: the truth of untouched slots
+	found    []int32 // literals that the entity has
+	partly   []bool  // by group: not all is known
+	quants   []int32 // quantifiers that some element may satisfy
+	hits     []hit
+	standing []query.Standing // of the element at hand, by view of its collection
+	ids      []int32
+	buf      []byte
+
+	cells   []cell // by 64 queries
+	summary []uint64
+
+	marks   marks
+	needed  []query.Need
+	horizon int64
+}
+
+// cell is what is known of 64 queries.
+type cell struct{ seen, match, undecided uint64 }
+
+// hit is an element whose standing or member leaves a lane's slots undecided.
+type hit struct {
+	coll, item, member int32
+	lane               int32
+	slot               int32 // loose: all slots of the lane that the element does not satisfy
+	undecided          bool  // its standing
+}
+
+const loose = -1
+
+func newWork(r *Router) *work {
+	x := r.index
+	w := &work{router: r, index: x}
+	w.truth = make([]uint8, len(x.initial))
+	copy(w.truth, x.initial)
+	w.lanes = make([]uint8, len(r.syms.lanes))
+	w.partly = make([]bool, len(r.syms.groups))
+	w.cells = make([]cell, (len(r.forms)+63)/64)
+	w.summary = make([]uint64, (len(w.cells)+63)/64)
+	w.marks = marks{slot: make([]bool, len(x.initial)), lane: make([]bool, len(w.lanes))}
+	return w
+}
+
+// read takes in what the entity has: the truth of every literal and of every "has an element", the candidates' anchors,
+// the actors rested on, and the horizon.
+func (w *work) read() {
+	w.horizon = never
+	for i := range w.plains {
+		w.readPlain(&w.plains[i])
+	}
+	for i := range w.colls {
+		w.readCollection(int32(i), &w.colls[i])
+	}
+	w.restOnQuantifiers()
+}
+
+func (w *work) readPlain(p *plainField) {
+	fact := w.facts.Get(p.field)
+	if p.group != noGroup {
+		w.readLiterals(p, fact)
+	}
+	for i := range p.clock {
+		w.turn(&p.clock[i], fact.Values)
+	}
+}
+
+func (w *work) readLiterals(p *plainField, fact *query.Fact) {
+	known := fact.Presence == query.Known
+	if p.lane != noLane {
+		w.lanes[p.lane] = defaultTruth(known)
+	}
+	w.partly[p.group] = !known
+	t := &w.router.syms.groups[p.group].table
+	w.ids = w.ids[:0]
+	for i := range fact.Values {
+		w.ids, w.buf = t.find(w.ids, w.buf, &fact.Values[i])
+	}
+	for _, id := range w.ids {
+		w.found = append(w.found, id)
+		if ss := w.finds[id].slots; len(ss) > 0 && ss[0] != noSlot {
+			w.raise(ss[0], isTrue)
+		}
+	}
+}
+
+func defaultTruth(known bool) uint8 {
+	if known {
+		return isFalse
+	}
+	return isUnknown
+}
+
+func (w *work) turn(c *clockwork, values []query.Value) {
+	now := w.now.UnixMilli()
+	for i := range values {
+		w.horizon = min(w.horizon, c.next(&values[i], now))
+	}
+}
+
+// raise lifts a slot's truth: one element is enough.
+func (w *work) raise(slot int32, t uint8) {
+	old := w.truth[slot]
+	if old == untouched {
+		w.touched = append(w.touched, slot)
+	}
+	w.truth[slot] = max(old, t)
+}
+
+func (w *work) readCollection(ci int32, c *collection) {
+	fact := w.facts.Get(c.field)
+	known := fact.Presence == query.Known
+	w.lanes[c.lane] = defaultTruth(known)
+	for i := range c.members {
+		m := &c.members[i]
+		w.partly[m.group] = !known
+		for _, l := range m.lanes {
+			if l != noLane {
+				w.lanes[l] = defaultTruth(known)
+			}
+		}
+	}
+	for i := range fact.Items {
+		w.readElement(ci, c, int32(i), &fact.Items[i])
+	}
+}
+
+func (w *work) readElement(ci int32, c *collection, item int32, e *query.Element) {
+	w.standing = w.standing[:0]
+	for _, v := range c.views {
+		w.standing = append(w.standing, w.view(v).Standing(c.field, e))
+	}
+	for vi, s := range c.any {
+		if s != noSlot {
+			w.admit(hit{ci, item, 0, c.lane, s, false}, w.standing[vi], e)
+		}
+	}
+	for _, q := range c.always {
+		w.await(q)
+	}
+	for i := range c.members {
+		w.readMember(ci, &c.members[i], item, e)
+	}
+	for i := range c.clock {
+		k := &c.clock[i]
+		if k.member == query.MAt {
+			if !e.At.IsZero() {
+				at := query.Value{Type: query.TypeInstant, Time: e.At}
+				w.horizon = min(w.horizon, k.next(&at, w.now.UnixMilli()))
+			}
+			continue
+		}
+		w.turn(k, memberFact(e, k.member).Values)
+	}
+}
+
+func (w *work) view(id query.ViewID) query.View { return w.views[id] }
+
+func (w *work) readMember(ci int32, m *member, item int32, e *query.Element) {
+	known := w.literals(m, e)
+	for _, id := range w.ids {
+		w.found = append(w.found, id)
+		f := &w.finds[id]
+		for vi, s := range f.slots {
+			if s != noSlot {
+				w.admit(hit{ci, item, int32(m.member), m.lanes[vi], s, false}, w.standing[vi], e)
+			}
+		}
+		for _, q := range f.quants {
+			w.await(q)
+		}
+	}
+	if known {
+		return
+	}
+	w.partly[m.group] = true
+	for _, q := range m.quants {
+		w.await(q)
+	}
+	for vi, l := range m.lanes {
+		if l != noLane {
+			w.doubt(hit{ci, item, int32(m.member), l, loose, false}, w.standing[vi], e)
+		}
+	}
+}
+
+// literals finds the literals that the element's member equals, and reports whether the member is known.
+func (w *work) literals(m *member, e *query.Element) bool {
+	t := &w.router.syms.groups[m.group].table
+	w.ids = w.ids[:0]
+	if m.member == query.MBy {
+		if e.Editors == query.EditorsUnread {
+			return false
+		}
+		w.ids, w.buf = t.findUser(w.ids, w.buf, &e.Actor)
+		return true
+	}
+	fact := memberFact(e, m.member)
+	for i := range fact.Values {
+		w.ids, w.buf = t.find(w.ids, w.buf, &fact.Values[i])
+	}
+	return fact.Presence == query.Known
+}
+
+func memberFact(e *query.Element, id query.FieldID) *query.Fact {
+	for i := range e.Members {
+		if e.Members[i].ID == id {
+			return &e.Members[i].Fact
+		}
+	}
+	return &noFact
+}
+
+var noFact query.Fact // read only
+
+// admit counts an element that satisfies the slot h.slot.
+func (w *work) admit(h hit, s query.Standing, e *query.Element) {
+	switch s {
+	case query.Admitted:
+		w.raise(h.slot, isTrue)
+	case query.Undecided:
+		w.raise(h.slot, isUnknown)
+		h.undecided = true
+		w.hits = append(w.hits, h)
+		return
+	}
+	w.restOn(e)
+}
+
+// doubt counts an element that may satisfy any slot of the lane h.lane.
+func (w *work) doubt(h hit, s query.Standing, e *query.Element) {
+	if s != query.Excluded {
+		w.lanes[h.lane] = isUnknown
+		h.undecided = s == query.Undecided
+		w.hits = append(w.hits, h)
+	}
+	if s != query.Undecided {
+		w.restOn(e)
+	}
+}
+
+func (w *work) restOn(e *query.Element) {
+	if e.Actor.ID == "" || e.Actor.Deleted {
+		return
+	}
+	w.restOnActor(e.Actor.ID)
+}
+
+// restOnActor keeps the list short while it is short; collect makes it unique.
+func (w *work) restOnActor(id string) {
+	const few = 16
+	a := w.answer
+	if len(a.RestsOn) <= few {
+		for _, have := range a.RestsOn {
+			if have == id {
+				return
+			}
+		}
+	}
+	a.RestsOn = append(a.RestsOn, id)
+}
+
+// await notes a quantifier that some element may satisfy.
+func (w *work) await(slot int32) {
+	if w.truth[slot] == untouched {
+		w.truth[slot] = pendingTruth
+		w.touched = append(w.touched, slot)
+		w.quants = append(w.quants, slot)
+	}
+}
+
+func (w *work) restOnQuantifiers() {
+	for _, q := range w.quants {
+		s := &w.router.syms.slots[q]
+		if w.allRestedOn(s) {
+			continue
+		}
+		w.answer.RestsOn = s.atom.AppendRests(w.answer.RestsOn, w.facts, w.view(s.view), w.now)
+	}
+}
+
+// allRestedOn reports that the quantifier cannot add an actor: the collection has one element, as titles and bodies
+// have, and its actor is there.
+func (w *work) allRestedOn(s *slot) bool {
+	items := w.facts.Get(s.atom.Field()).Items
+	if len(items) != 1 {
+		return false
+	}
+	for _, have := range w.answer.RestsOn {
+		if have == items[0].Actor.ID {
+			return true
+		}
+	}
+	return false
+}
+
+// of gives the truth of a literal of a query's code.
+func (w *work) of(lit word) uint8 {
+	slot := lit >> 1
+	t := w.truth[slot]
+	switch {
+	case t == untouched:
+		t = w.lanes[w.laneOf[slot]]
+	case t == pendingTruth:
+		t = w.evaluate(int32(slot))
+	}
+	if lit&1 != 0 {
+		return 4 - t
+	}
+	return t
+}
+
+func (w *work) evaluate(slot int32) uint8 {
+	s := &w.router.syms.slots[slot]
+	t := truthOf(s.atom.Truth(w.facts, w.viewOf(s), w.now))
+	if s.kind == lazy {
+		w.touched = append(w.touched, slot)
+	}
+	w.truth[slot] = t
+	return t
+}
+
+// viewOf is the view that an atom is evaluated under; a plain fact has none.
+func (w *work) viewOf(s *slot) query.View {
+	if s.kind == lazy {
+		return nil
+	}
+	return w.view(s.view)
+}
+
+// block gives the truth of the block whose header stands at a place of the code.
+func (w *work) block(at word) uint8 {
+	h := w.code[at]
+	from, to := at+1, at+1+h&lengthMax
+	if h&opMask == opAnd {
+		t := isTrue
+		for from < to && t != isFalse {
+			t = min(t, w.term(&from))
+		}
+		return t
+	}
+	t := isFalse
+	for from < to && t != isTrue {
+		t = max(t, w.term(&from))
+	}
+	return t
+}
+
+// term gives the truth of the term at a place of the code and moves behind it.
+func (w *work) term(at *word) uint8 {
+	x := w.code[*at]
+	if isLiteral(x) {
+		*at++
+		return w.of(x)
+	}
+	t := w.block(*at)
+	*at += 1 + x&lengthMax
+	return t
+}
+
+// reset makes the memory ready for the next entity.
+func (w *work) reset() {
+	for _, s := range w.touched {
+		w.truth[s] = w.initial[s]
+	}
+	w.touched, w.found, w.quants, w.hits = w.touched[:0], w.found[:0], w.quants[:0], w.hits[:0]
+	w.facts, w.views = nil, nil
+}
