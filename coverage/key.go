@@ -73,7 +73,9 @@ func hexText(v uint64, width int) string {
 
 func entityKey(sid string, id scope.Identity) string { return sid + sep + id.String() }
 
-// deliveryKey is source and identity.
+// DeliveryKey is the key of the outbox row of a source and an entity.
+func DeliveryKey(source string, id scope.Identity) string { return deliveryKey(source, id) }
+
 func deliveryKey(source string, id scope.Identity) string { return part(source) + "|" + id.String() }
 
 func unpart(s string) (string, error) { return url.PathUnescape(s) }

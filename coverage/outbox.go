@@ -282,6 +282,9 @@ func (l *Ledger) Done(ctx context.Context, now time.Time, r Receipt) error {
 			if err := l.closeRow(tx, row, now, r.Outcome, row.Dec); err != nil {
 				return err
 			}
+		case r.answers() && row.Dec.same(row.Dec.Entries, r.Read.Version, r.Read.Digests):
+		case r.answers():
+			return l.noteRead(tx, now, r)
 		default:
 			return l.reopen(tx, now, r)
 		}

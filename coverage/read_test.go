@@ -57,3 +57,14 @@ func TestReadStatesOfOtherReceipts(t *testing.T) {
 	require.Len(t, b.claim(1), 1)
 	b.check()
 }
+
+// SPEC CO-43: a run that was started by an event answers the row of the state that it has read, and no other.
+func TestARunOfSomebodyElseClosesTheRowOfItsState(t *testing.T) {
+	for digest, open := range map[uint64]int{'A': 0, 'B': 1} {
+		b := newBed(t, coverage.NewMemory(), src)
+		b.settle(b.rec(1, 'A', src))
+		b.ran(coverage.Delivery{Key: key(1), Decision: "-"}, coverage.Ran, digest)
+		require.Len(t, b.claim(9), open)
+		b.check()
+	}
+}

@@ -33,6 +33,7 @@ type Config struct {
 	Broken       []InputDriver // those that a diagnostic refuses; their names are known where they have one
 	TargetRepo   string        // owner/name; "" is the repository that holds the folder
 	OutputDriver string        // json where the file says nothing
+	Run          Run           // with defaults where the file says nothing
 	KillSwitch   bool          // also set when the file's value cannot be understood
 	Agents       []Agent       // registered by local path, in the order of the file
 }

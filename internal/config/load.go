@@ -14,7 +14,7 @@ import (
 )
 
 // OutputDrivers are the output drivers that exist.
-func OutputDrivers() []string { return []string{"json", "gha-dispatch", "gitlab-pipeline"} }
+func OutputDrivers() []string { return []string{"json", "exec", "gha-dispatch", "gitlab-pipeline"} }
 
 // Load reads config.yaml. The Config is nil when nothing of the file can be used: it cannot be read, is no YAML, or is
 // of another version. Otherwise what a diagnostic refuses is left out and the rest goes on: see Config.Broken.
@@ -51,12 +51,15 @@ func (l *loader) config() *Config {
 	if !ok || !l.version(top) {
 		return nil
 	}
-	c := &Config{OutputDriver: OutputDrivers()[0]}
+	c := &Config{OutputDriver: OutputDrivers()[0], Run: defaultRun()}
 	if n := top.Get("kill_switch"); n != nil {
 		c.KillSwitch = l.killSwitch(n)
 	}
 	if n := top.Get("agents"); n != nil {
 		l.agents(n, c)
+	}
+	if n := top.Get("run"); n != nil {
+		l.run(n, c)
 	}
 	if n := top.Get("poll"); n != nil {
 		l.poll(n, c)

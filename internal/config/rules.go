@@ -28,6 +28,7 @@ var (
 	RuleOutputDriver = diag.Rule{Code: "C016", Severity: diag.Error, Title: "unknown output driver"}
 	RuleKillSwitch   = diag.Rule{Code: "C017", Severity: diag.Error, Title: "kill switch is neither true nor false"}
 	RuleTargetRepo   = diag.Rule{Code: "C018", Severity: diag.Error, Title: "target repository is not owner/name"}
+	RuleRun          = diag.Rule{Code: "C019", Severity: diag.Error, Title: "the run section cannot be used: nothing is started"}
 )
 
 // Rules lists them for documentation.
@@ -35,6 +36,6 @@ func Rules() []diag.Rule {
 	return []diag.Rule{
 		RuleVersion, RuleSecret, RuleDriverType, RuleDriverName, RuleProvider, RuleBaseURL, RuleInsecure, RuleCredential,
 		RuleScope, RuleKind, RuleTwice, RuleAccount, RuleDuration, RuleAgentURL, RuleAgentPath, RuleOutputDriver,
-		RuleKillSwitch, RuleTargetRepo,
+		RuleKillSwitch, RuleTargetRepo, RuleRun,
 	}
 }

@@ -46,6 +46,9 @@ func (r *Record) untraced() *Record {
 	return &c
 }
 
+// Escape makes marshalled JSON safe to show, see Line.
+func Escape(b []byte) []byte { return escape(b) }
+
 // escape works on marshalled JSON, where such characters stand inside strings only.
 func escape(b []byte) []byte {
 	b = bytes.ReplaceAll(b, []byte("##["), []byte(`#\u0023[`))

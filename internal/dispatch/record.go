@@ -82,10 +82,35 @@ func SubjectOf(id scope.Identity, proposal string) Subject {
 	return s
 }
 
+// Linked is the stable id of the change proposal that a work item is linked to: of the one open proposal, else of the
+// only one, and "" when facts name none or leave a choice. Anybody can claim a link, so only admitted ones count.
+func Linked(f *query.Facts, view query.View) string {
+	var all, open []string
+	links := f.Get(query.FLinked).Items
+	for i := range links {
+		if e := &links[i]; view(query.FLinked, e) == query.Admitted {
+			all = append(all, e.Key)
+			if st := e.Member(query.MState); st.Presence == query.Known && len(st.Values) > 0 && st.Values[0].Str == "open" {
+				open = append(open, e.Key)
+			}
+		}
+	}
+	switch {
+	case len(open) == 1:
+		return open[0]
+	case len(all) == 1:
+		return all[0]
+	}
+	return ""
+}
+
 // Group is the key under which runs are serialized: harness, target repository, subject. Two groups are equal only when
 // all parts are.
-func (r *Record) Group() string {
-	parts := []string{r.Harness, r.Target, r.Subject.System, string(r.Subject.Kind), r.Subject.ID}
+func (r *Record) Group() string { return Group(r.Harness, r.Target, r.Subject) }
+
+// Group is the key of a harness, a target repository and a subject.
+func Group(harness, target string, s Subject) string {
+	parts := []string{harness, target, s.System, string(s.Kind), s.ID}
 	for i, p := range parts {
 		parts[i] = url.PathEscape(p)
 	}
@@ -97,8 +122,10 @@ type Evidence struct {
 	Plan            string        `json:"plan"` // hash of the plan
 	HarnessRevision string        `json:"harness_revision,omitempty"`
 	QueryRevision   string        `json:"query_revision,omitempty"`
-	Admission       string        `json:"admission"` // the role that elements needed
-	ReadAt          time.Time     `json:"read_at"`   // the provider's clock of the facts
+	Admission       string        `json:"admission"`                        // the role that elements needed
+	ReadAt          time.Time     `json:"read_at"`                          // the provider's clock of the facts
+	Updated         time.Time     `json:"updated,omitzero"`                 // the entity's change clock; a run uses no older answer
+	Linked          string        `json:"linked_change_proposal,omitempty"` // stable id, see Linked
 	Verdict         query.Verdict `json:"verdict"`
 	Queries         []Judged      `json:"queries"` // those that are true
 	Trigger         *Trigger      `json:"trigger,omitempty"`
@@ -163,6 +190,15 @@ func Terms(s query.Support, c *query.Catalogue) []Term {
 const maxValue = 256
 
 func valueText(v *query.Value) string {
+	s := ValueText(v)
+	if len(s) > maxValue {
+		return strings.ToValidUTF8(s[:maxValue], "") + "…"
+	}
+	return s
+}
+
+// ValueText is a value as records and contexts write it, in full.
+func ValueText(v *query.Value) string {
 	switch v.Type {
 	case query.TypeBool:
 		return fmt.Sprint(v.Bool)
@@ -174,9 +210,6 @@ func valueText(v *query.Value) string {
 		return v.Time.UTC().Format(time.DateOnly)
 	case query.TypeUser:
 		return "id:" + v.User.ID
-	}
-	if len(v.Str) > maxValue {
-		return strings.ToValidUTF8(v.Str[:maxValue], "") + "…"
 	}
 	return v.Str
 }
@@ -212,7 +245,7 @@ func New(d coverage.Delivery, f Frame) (Record, error) {
 		Scope: Scope{Provider: d.Scope.Provider, Tenant: d.Scope.Tenant, Container: d.Scope.Container,
 			Kind: d.Scope.Kind, Account: d.Scope.Account},
 		Entries: d.Entries, Origin: f.Origin, Source: f.Source, Target: f.Target,
-		Subject: SubjectOf(d.Ref.Identity, ""), Time: d.Created.UTC(),
+		Time: d.Created.UTC(),
 	}
 	if r.Time.IsZero() {
 		r.Time = f.Now.UTC()
@@ -220,6 +253,7 @@ func New(d coverage.Delivery, f Frame) (Record, error) {
 	if err := json.Unmarshal(d.Evidence, &r.Evidence); err != nil {
 		return Record{}, fmt.Errorf("evidence of %s: %w", d.Key, err)
 	}
+	r.Subject = SubjectOf(d.Ref.Identity, r.Linked)
 	if r.Queries == nil {
 		r.Queries = []Judged{}
 	}

@@ -213,7 +213,7 @@ func delivery(e dispatch.Evidence) coverage.Delivery {
 
 func evidence() dispatch.Evidence {
 	return dispatch.Evidence{
-		Plan: "p1", HarnessRevision: "h1", QueryRevision: "q1", Admission: "write", ReadAt: noon, Verdict: query.True,
+		Plan: "p1", HarnessRevision: "h1", QueryRevision: "q1", Admission: "write", ReadAt: noon, Updated: noon, Linked: "200", Verdict: query.True,
 		Queries: []dispatch.Judged{{Source: "code/1", Query: `v1: label = "bug"`, Trace: json.RawMessage(`{"verdict":"true"}`),
 			Support: []dispatch.Term{{Test: `any label(name = "bug")`, Field: "label", Values: []string{"x"}, Rev: "abc",
 				Elements: []dispatch.Element{{Key: "1", Rev: "2", Actor: "7", Login: "wren", At: noon}}}}}},

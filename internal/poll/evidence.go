@@ -22,6 +22,10 @@ func (j *judge) evidence(h int, qs []*query.Bound, f *query.Facts, rests []strin
 		Admission: hn.Threshold.String(), ReadAt: now.UTC(), Verdict: query.True,
 		Trigger: &dispatch.Trigger{Expression: hn.Trigger.String(), Verdict: query.True},
 		Actors:  dispatch.Actors(j.run.book, rests),
+		Linked:  dispatch.Linked(f, view),
+	}
+	if u := f.Get(query.FUpdated); u.Presence == query.Known && len(u.Values) > 0 {
+		ev.Updated = u.Values[0].Time.UTC()
 	}
 	for _, q := range qs {
 		judged := dispatch.Judged{Source: hn.Name, Query: q.Query().String(), Support: dispatch.Terms(q.Support(f, view, now), cat)}
