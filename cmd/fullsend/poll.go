@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -284,6 +285,6 @@ func report(e *env, sums []poll.Summary) {
 		for _, w := range s.Incomplete {
 			log.Error("incomplete", "scope", s.Scope, "kind", s.Kind, "reason", w)
 		}
-		log.Info("cycle", "summary", s)
+		log.LogAttrs(context.Background(), slog.LevelInfo, "cycle", s.Attrs()...)
 	}
 }

@@ -97,22 +97,30 @@ func (r *run) look(ctx context.Context, ents []coverage.Entity) ([]coverage.Reco
 		}
 		ws[i] = w
 	}
-	for range rounds {
-		if err := r.read(ctx, ws); err != nil {
-			return nil, err
-		}
-		if err := r.roles(ctx, ws); err != nil {
-			return nil, err
-		}
-		if !slices.ContainsFunc(ws, func(w *work) bool { return w.open }) {
-			break
-		}
+	if err := r.pursue(ctx, ws); err != nil {
+		return nil, err
 	}
 	recs := make([]coverage.Record, len(ws))
 	for i, w := range ws {
 		recs[i] = r.record(w)
 	}
 	return recs, nil
+}
+
+// pursue reads on until nothing that could decide is left to ask, or the rounds are over.
+func (r *run) pursue(ctx context.Context, ws []*work) error {
+	for range rounds {
+		if err := r.read(ctx, ws); err != nil {
+			return err
+		}
+		if err := r.roles(ctx, ws); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(ws, func(w *work) bool { return w.open }) {
+			break
+		}
+	}
+	return nil
 }
 
 // read asks for the wanted fields, entities with the same wants together, and routes what comes back.
@@ -238,6 +246,9 @@ func (r *run) learn(ctx context.Context, ask map[string]query.User) error {
 		return err
 	}
 	r.book.Learn(found)
+	if r.led() == nil {
+		return nil // a question, no cycle: it leaves no trace
+	}
 	var known []coverage.Actor
 	for _, f := range found {
 		if f.Verified {

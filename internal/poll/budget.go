@@ -62,6 +62,13 @@ func (m *Meter) Begin() {
 	m.spent = 0
 }
 
+// Resume is the instant before which the provider asked not to be called; zero, or past, when it may be called.
+func (m *Meter) Resume() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.resume
+}
+
 // Lane is the meter as one scope uses it: what is sent through it is counted by class. It implements adapters.Budget and
 // is safe for concurrent use.
 type Lane struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fullsend-ai/discovery/coverage"
 	"github.com/fullsend-ai/discovery/internal/dispatch"
+	"github.com/fullsend-ai/discovery/scope"
 )
 
 // lease is how long a driver may take for one batch before its rows count as lost.
@@ -23,6 +24,8 @@ type Hand struct {
 	Target string // target repository
 	Now    func() time.Time
 	Limit  int // most rows of this call; 0: no limit
+	// Told, when set, is called for every row that the driver was asked about.
+	Told func(sc scope.Scope, taken bool)
 }
 
 // Deliver hands over what waits in the outbox, oldest first, and records every receipt. What the driver did not take
@@ -72,6 +75,7 @@ func (e *Engine) hand(ctx context.Context, h Hand, rows []coverage.Delivery) (to
 	// Receipts are recorded even when the process is being stopped: what was handed over must not be handed over again.
 	ctx = context.WithoutCancel(ctx)
 	for _, r := range receipts {
+		h.tell(open, r.Key)
 		delete(open, r.Key)
 		took++
 		if err := e.opt.Ledger.Done(ctx, h.Now(), r); err != nil {
@@ -92,14 +96,23 @@ func (e *Engine) hand(ctx context.Context, h Hand, rows []coverage.Delivery) (to
 		if err != nil {
 			return took, errors.Join(append(errs, fmt.Errorf("record failure: %w", err))...)
 		}
+		if h.Told != nil {
+			h.Told(d.Scope, false)
+		}
 	}
 	return took, errors.Join(errs...)
+}
+
+func (h *Hand) tell(open map[string]coverage.Delivery, key string) {
+	if d, ok := open[key]; ok && h.Told != nil {
+		h.Told(d.Scope, true)
+	}
 }
 
 // driverOf is the name of the input driver whose scope a delivery belongs to.
 func (e *Engine) driverOf(d coverage.Delivery) string {
 	for _, t := range e.targets {
-		if t.session != nil && t.session.Scope() == d.Scope {
+		if sc := t.place.Load(); sc != nil && *sc == d.Scope {
 			return t.Driver
 		}
 	}

@@ -75,13 +75,25 @@ func New(opt Options) *Engine {
 // Cycle runs one cycle over every target and returns one summary each, in order. A failure of one target never stops
 // another; it is in its summary. The error is about the ledger, after which nothing more was tried.
 func (e *Engine) Cycle(ctx context.Context) ([]Summary, error) {
-	for _, m := range e.meters() {
+	return e.CycleOf(ctx, func(*Target) bool { return true })
+}
+
+// CycleOf is Cycle over the targets that are picked. Cycles over different targets may run at the same time; a target
+// is in one cycle at a time.
+func (e *Engine) CycleOf(ctx context.Context, pick func(*Target) bool) ([]Summary, error) {
+	var picked []*target
+	for _, t := range e.targets {
+		if pick(t.Target) {
+			picked = append(picked, t)
+		}
+	}
+	for _, m := range meters(picked) {
 		m.Begin()
 	}
-	sums := make([]Summary, len(e.targets))
+	sums := make([]Summary, len(picked))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(e.opt.Concurrency)
-	for i, t := range e.targets {
+	for i, t := range picked {
 		g.Go(func() error {
 			start := time.Now()
 			err := e.cycle(ctx, t, &sums[i])
@@ -94,10 +106,10 @@ func (e *Engine) Cycle(ctx context.Context) ([]Summary, error) {
 }
 
 // meters lists each credential's meter once.
-func (e *Engine) meters() []*Meter {
+func meters(ts []*target) []*Meter {
 	seen := map[*Meter]bool{}
 	var ms []*Meter
-	for _, t := range e.targets {
+	for _, t := range ts {
 		if !seen[t.Meter] {
 			seen[t.Meter] = true
 			ms = append(ms, t.Meter)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/fullsend-ai/discovery/adapters"
@@ -18,6 +19,7 @@ type target struct {
 	*Target
 	session adapters.Session
 	comp    *compiled
+	place   atomic.Pointer[scope.Scope] // of the session, for those who are not in its cycle
 }
 
 // open opens the session once; a failure is tried again by the next cycle.
@@ -37,6 +39,8 @@ func (t *target) open(ctx context.Context) error {
 		return err
 	}
 	t.session = s
+	sc := s.Scope()
+	t.place.Store(&sc)
 	return nil
 }
 
@@ -98,6 +102,7 @@ func (r *run) begin(ctx context.Context) error {
 		return err
 	}
 	r.sc, r.clock = r.t.session.Scope(), h.Clock
+	r.sum.In = r.sc
 	r.sum.Warnings = append(r.sum.Warnings, h.Warnings...)
 	plan, refusals := r.t.session.Compile(ctx, r.t.comp.sources)
 	r.plan = plan

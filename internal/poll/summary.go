@@ -7,6 +7,7 @@ import (
 
 	"github.com/fullsend-ai/discovery/adapters"
 	"github.com/fullsend-ai/discovery/coverage"
+	"github.com/fullsend-ai/discovery/scope"
 )
 
 // Summary is what one cycle did in one scope.
@@ -30,6 +31,10 @@ type Summary struct {
 	Read       bool                   `json:"read"`      // something of the scope could be read
 	Throttled  bool                   `json:"throttled"` // a passing condition kept it from being read
 	Took       time.Duration          `json:"-"`
+
+	In         scope.Scope `json:"-"`          // zero when the scope could not be opened
+	Dispatched int         `json:"dispatched"` // candidates of the scope that the output driver took; counted by the caller of Deliver
+	Failed     int         `json:"failed"`     // those that it did not take
 }
 
 func (s *Summary) add(o coverage.Outcome) {
@@ -59,18 +64,20 @@ func (s *Summary) fail(err error) {
 // Complete reports whether nothing of the scope is owed because something failed or was refused.
 func (s *Summary) Complete() bool { return len(s.Incomplete) == 0 && len(s.Refused) == 0 }
 
-// LogValue is the summary line.
-func (s *Summary) LogValue() slog.Value {
+// Attrs is the summary line: the ten members that every cycle and scope has, in this order, and then what helps people.
+func (s *Summary) Attrs() []slog.Attr {
 	n := 0
 	for _, c := range s.Requests {
 		n += c
 	}
-	return slog.GroupValue(
-		slog.String("driver", s.Driver), slog.String("scope", s.Scope), slog.String("kind", s.Kind),
+	return []slog.Attr{
+		slog.String("driver", s.Driver), slog.String("scope", s.Scope+" "+s.Kind),
 		slog.Int("scanned", s.Scanned), slog.Int("matched", s.Matched), slog.Int("unknown", s.Unknown),
-		slog.Int("emitted", s.Emitted), slog.Int("failed", len(s.Incomplete)), slog.Int("backoff", s.Backoff),
-		slog.Int("requests", n), slog.Int("search_requests", s.Requests[adapters.Search]),
-	)
+		slog.Int("emitted", s.Emitted), slog.Int("dispatched", s.Dispatched), slog.Int("failed", s.Failed),
+		slog.Int("backoff", s.Backoff), slog.Int("requests", n),
+		slog.Int("search_requests", s.Requests[adapters.Search]), slog.Int("incomplete", len(s.Incomplete)+len(s.Refused)),
+		slog.Duration("took", s.Took.Round(time.Millisecond)),
+	}
 }
 
 // The exit codes of a cycle, DESIGN §9.
