@@ -272,6 +272,7 @@ func (b *binder) plain(n *testNode, f *Field, shown string) *testExpr {
 	texts := make([]string, len(n.vals))
 	for i, v := range n.vals {
 		o, text, fine := b.value(v, f, shown, n.op)
+		o.at = v.at
 		ok = ok && fine
 		texts[i] = text
 		t.vals = append(t.vals, o)

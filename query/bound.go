@@ -80,4 +80,5 @@ type operand struct {
 	now    bool
 	offset time.Duration
 	field  FieldID // 0: none
+	at     Span    // where it is written
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -20,6 +21,7 @@ func newQueryLintCmd(e *env) *cobra.Command {
 		dir              string
 		style            = lint.Style{Version: version}
 		list, fix, quiet bool
+		online           bool
 	)
 	c := &cobra.Command{
 		Use:   "query-lint [PATH...]",
@@ -31,7 +33,7 @@ standard input. The exit code is 0 when nothing is refused, 1 when something is,
 		Example: `  fullsend query-lint
   fullsend query-lint .fullsend/harness/triage.yaml --notes
   fullsend query-lint --format sarif > lint.sarif`,
-		RunE: func(_ *cobra.Command, paths []string) error {
+		RunE: func(c *cobra.Command, paths []string) error {
 			if list {
 				return listRules(e)
 			}
@@ -39,7 +41,11 @@ standard input. The exit code is 0 when nothing is refused, 1 when something is,
 				return exit{poll.ExitUsage, errors.New("--fix cannot change standard input")}
 			}
 			style.Colour = style.Format == "text" && lintColour(e)
-			rep, err := lint.Run(lint.Options{Paths: paths, Dir: dir, Stdin: e.in, Registry: setup.Registry()})
+			o := lint.Options{Paths: paths, Dir: dir, Stdin: e.in, Registry: setup.Registry()}
+			if online {
+				o.Open = setup.Opener(setup.Options{Getenv: e.getenv, HTTP: setup.Client(), Now: time.Now, Registry: o.Registry})
+			}
+			rep, err := lint.Run(c.Context(), o)
 			if err != nil {
 				return exit{poll.ExitUsage, err}
 			}
@@ -52,7 +58,7 @@ standard input. The exit code is 0 when nothing is refused, 1 when something is,
 					return exit{poll.ExitError, err}
 				}
 				if n > 0 {
-					if rep, err = lint.Run(lint.Options{Paths: paths, Dir: dir, Stdin: e.in, Registry: setup.Registry()}); err != nil {
+					if rep, err = lint.Run(c.Context(), o); err != nil {
 						return exit{poll.ExitUsage, err}
 					}
 				}
@@ -74,6 +80,7 @@ standard input. The exit code is 0 when nothing is refused, 1 when something is,
 	f.BoolVar(&style.Notes, "notes", false, "show notes too: what queries cost")
 	f.BoolVar(&list, "list", false, "list every diagnostic and end")
 	f.BoolVar(&fix, "fix", false, "make the changes that are safe")
+	f.BoolVar(&online, "online", false, "ask the providers too: names that do not exist or differ, tokens that may not read roles")
 	f.BoolVarP(&quiet, "quiet", "q", false, "print nothing when nothing is refused")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(lint.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	return c

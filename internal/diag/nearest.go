@@ -31,6 +31,10 @@ func DidYouMean(word string, candidates []string) string {
 	return "use one of " + strings.Join(candidates, ", ")
 }
 
+// Distance counts what lies between two words, whatever the case of their letters: insertions, deletions, replacements
+// and swaps of neighbours.
+func Distance(a, b string) int { return distance(strings.ToLower(a), strings.ToLower(b)) }
+
 // distance counts insertions, deletions, replacements and swaps of neighbours.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)

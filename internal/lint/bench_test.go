@@ -46,7 +46,7 @@ entity_sources:
 			}
 			b.ResetTimer()
 			for range b.N {
-				rep, err := lint.Run(lint.Options{Paths: []string{dir}, Registry: configtest.Registry()})
+				rep, err := lint.Run(b.Context(), lint.Options{Paths: []string{dir}, Registry: configtest.Registry()})
 				require.NoError(b, err)
 				require.Zero(b, rep.Exit())
 			}

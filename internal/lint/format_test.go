@@ -89,7 +89,7 @@ func TestFix(t *testing.T) {
 	src := "# kept\r\ntrigger: 'true'\r\nentity_sources:\r\n  - version: 1\r\n    query: v1: label = 'it' and state = open  \r\n    from: code\r\n  - query: v1: state = open\r\n      and merged\r\n"
 	require.NoError(t, os.WriteFile(file, []byte(src), 0o640))
 	run := func() lint.Report {
-		rep, err := lint.Run(lint.Options{Paths: []string{dir}, Registry: configtest.Registry()})
+		rep, err := lint.Run(t.Context(), lint.Options{Paths: []string{dir}, Registry: configtest.Registry()})
 		require.NoError(t, err)
 		return rep
 	}
@@ -109,7 +109,7 @@ func TestFix(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for _, o := range []lint.Options{{Paths: []string{""}}, {}, {Paths: []string{"-"}, Dir: "."}} {
-		_, err := lint.Run(o)
+		_, err := lint.Run(t.Context(), o)
 		require.ErrorIs(t, err, lint.ErrUsage)
 	}
 }
@@ -121,7 +121,7 @@ func TestNoRights(t *testing.T) {
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "harness"), 0o000))
-	rep, err := lint.Run(lint.Options{Paths: []string{dir}, Registry: configtest.Registry()})
+	rep, err := lint.Run(t.Context(), lint.Options{Paths: []string{dir}, Registry: configtest.Registry()})
 	require.NoError(t, err)
 	require.Equal(t, "Y001", rep.Diagnostics[0].Code)
 }

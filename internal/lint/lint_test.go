@@ -94,7 +94,7 @@ func run(t *testing.T, c testCase) string {
 			require.NoError(t, os.WriteFile(name, []byte(body), 0o644))
 		}
 	}
-	rep, err := lint.Run(o)
+	rep, err := lint.Run(t.Context(), o)
 	require.NoError(t, err)
 	var out bytes.Buffer
 	require.NoError(t, rep.Write(&out, lint.Style{Format: "text", Notes: true}))
@@ -115,7 +115,7 @@ func unquoted(t *testing.T, body string) string {
 func TestRules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range lint.Rules() {
-		require.Regexp(t, `^([YCHLQ][0-9]{3}|T[0-9])$`, r.Code)
+		require.Regexp(t, `^([YCHLNQ][0-9]{3}|T[0-9])$`, r.Code)
 		require.NotEmpty(t, r.Title, r.Code)
 		require.False(t, seen[r.Code], "%s stands twice", r.Code)
 		seen[r.Code] = true
@@ -126,10 +126,10 @@ func TestRules(t *testing.T) {
 func TestRulesPage(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Diagnostics of query-lint\n\n`fullsend query-lint --list` prints this table. A code keeps its meaning for ever.\n\n" +
-		"Y: the YAML file · C: config.yaml · H: a harness file · Q: a source query · T: a trigger · L: harnesses together, and what queries cost.\n\n" +
+		"Y: the YAML file · C: config.yaml · H: a harness file · Q: a source query · T: a trigger · L: harnesses together, and what queries cost · N: what `--online` asks the provider.\n\n" +
 		"An error refuses what it stands in; a warning and an info do not.\n\n| code | severity | what |\n|---|---|---|\n")
 	for _, r := range lint.Rules() {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.Code, r.Severity, r.Title)
+		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", r.Code, r.Code, r.Severity, r.Title)
 	}
 	file := filepath.Join("..", "..", "docs", "lint", "README.md")
 	if *update {

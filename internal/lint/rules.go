@@ -32,6 +32,7 @@ var triggerRules = []diag.Rule{
 	{Code: trigger.CodeTooLong, Title: "the trigger is too long"},
 	{Code: trigger.CodeNeverTrue, Title: "the trigger can never be true without an event"},
 	{Code: trigger.CodeMustFail, Title: "the trigger must fail without an event"},
+	{Code: trigger.CodeCost, Severity: diag.Warning, Title: "the trigger may cost more than one evaluation may"},
 	{Code: trigger.CodeMayFail, Severity: diag.Warning, Title: "the trigger may fail without an event"},
 }
 
@@ -39,6 +40,7 @@ var triggerRules = []diag.Rule{
 func Rules() []diag.Rule {
 	rs := slices.Concat(yamlpos.Rules(), config.Rules(), harness.Rules(), []diag.Rule{
 		RuleDuplicate, RuleShadowed, RuleSameAsOther, RuleUnanchored, RuleUnnoticed, RuleUnfiltered, RuleUnchecked, RuleNothingFound,
+		RuleNoSuchName, RuleNameDiffers, RuleNameUnused, RuleNoRoles, RuleNotReachable,
 	})
 	rs = append(rs, triggerRules...)
 	for _, c := range query.Codes() {

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ type Options struct {
 	Dir      string // the .fullsend folder; its config.yaml serves Stdin
 	Stdin    io.Reader
 	Registry config.Registry
+	Open     Opener // asks the providers too; nil is offline
 }
 
 // Report is the outcome of one run.
@@ -44,7 +46,7 @@ var ErrUsage = errors.New("usage")
 
 // Run checks what the options name. What is wrong with files is in the report; an error says that the run itself was
 // impossible.
-func Run(o Options) (Report, error) {
+func Run(ctx context.Context, o Options) (Report, error) {
 	paths := o.Paths
 	if len(paths) == 0 {
 		paths = []string{o.Dir}
@@ -70,7 +72,7 @@ func Run(o Options) (Report, error) {
 		jobs = merge(jobs, j)
 	}
 	for _, j := range jobs {
-		j.run(o.Registry, &rep)
+		j.run(ctx, o, &rep)
 	}
 	rep.Diagnostics.Sort()
 	rep.Diagnostics = slices.Compact(rep.Diagnostics)
@@ -127,7 +129,8 @@ func merge(jobs []*job, j *job) []*job {
 	return append(jobs, j)
 }
 
-func (j *job) run(reg config.Registry, rep *Report) {
+func (j *job) run(ctx context.Context, o Options, rep *Report) {
+	reg := o.Registry
 	dir, ds := config.OpenDir(j.root)
 	if dir == nil && j.stdin == nil {
 		rep.Diagnostics = append(rep.Diagnostics, ds...)
@@ -158,6 +161,9 @@ func (j *job) run(reg config.Registry, rep *Report) {
 		set.Diagnostics = append(set.Diagnostics, d)
 	}
 	check(set, reg)
+	if o.Open != nil {
+		set.Diagnostics = append(set.Diagnostics, online(ctx, set, o.Open)...)
+	}
 	rep.Diagnostics = append(rep.Diagnostics, confDiags...)
 	j.keep(dir, set, rep)
 }
@@ -243,7 +249,7 @@ func (j *job) keep(dir *config.Dir, set *harness.Set, rep *Report) {
 		}
 	}
 	for _, d := range set.Diagnostics {
-		if want(d.File) || d.Code == RuleUnchecked.Code {
+		if want(d.File) || d.Code == RuleUnchecked.Code || d.Code == RuleNoRoles.Code || d.Code == RuleNotReachable.Code {
 			rep.Diagnostics = append(rep.Diagnostics, d)
 		}
 	}

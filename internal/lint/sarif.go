@@ -33,6 +33,7 @@ type (
 	}
 	sarifRule struct {
 		ID      string       `json:"id"`
+		Help    string       `json:"helpUri"`
 		Short   sarifText    `json:"shortDescription"`
 		Default sarifDefault `json:"defaultConfiguration"`
 	}
@@ -68,13 +69,16 @@ type (
 	}
 )
 
+// pages is where the page of each diagnostic lies.
+const pages = "https://github.com/fullsend-ai/discovery/blob/main/docs/lint/"
+
 func (r Report) sarif(w io.Writer, version string) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "fullsend query-lint", Version: version, Rules: []sarifRule{}}
 	index := map[string]int{}
 	for i, rule := range Rules() {
 		index[rule.Code] = i
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{rule.Code, sarifText{rule.Title}, sarifDefault{sarifLevel(rule.Severity)}})
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{rule.Code, pages + rule.Code + ".md", sarifText{rule.Title}, sarifDefault{sarifLevel(rule.Severity)}})
 	}
 	for _, d := range r.Diagnostics {
 		i, ok := index[d.Code]

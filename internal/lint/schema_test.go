@@ -104,7 +104,7 @@ func TestExamples(t *testing.T) {
 	res := validate(t, schema(t, "config.json"), src)
 	require.True(t, res.Valid(), "%v", res.Errors())
 
-	rep, err := lint.Run(lint.Options{Dir: root, Registry: configtest.Registry()})
+	rep, err := lint.Run(t.Context(), lint.Options{Dir: root, Registry: configtest.Registry()})
 	require.NoError(t, err)
 	require.Equal(t, len(files), rep.Files-1)
 	require.False(t, rep.Diagnostics.Failed(), "%v", rep.Diagnostics)

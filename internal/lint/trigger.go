@@ -49,7 +49,7 @@ func (t *triggers) issues(k triggerKey) []trigger.Issue {
 		found = sync.OnceValue(func() []trigger.Issue {
 			p, is := trigger.Compile(k.text, k.cat)
 			if p != nil {
-				is = append(is, p.CheckWithoutEvent()...)
+				is = append(append(is, p.CheckWithoutEvent()...), p.CheckCost()...)
 			}
 			return is
 		})

@@ -152,7 +152,7 @@ func (s *Setup) trigger(h *harness.Harness, ph *poll.Harness, cat *query.Catalog
 	}
 	p, issues := trigger.Compile(*h.Trigger, cat)
 	if p != nil {
-		issues = append(issues, p.CheckWithoutEvent()...)
+		issues = append(append(issues, p.CheckWithoutEvent()...), p.CheckCost()...)
 	}
 	usable := p != nil
 	for _, is := range issues {

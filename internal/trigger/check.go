@@ -21,14 +21,13 @@ func (p *Program) CheckWithoutEvent() []Issue {
 	if err != nil {
 		return []Issue{{Code: CodeMustFail, Line: 1, Column: 1, Message: err.Error()}}
 	}
-	const guard = "start with event != null && …, or say what happens without one"
 	switch {
 	case !o.holds && !o.fails && o.breaks:
-		return []Issue{{Code: CodeMustFail, Line: 1, Column: 1, Message: "trigger must fail when event is null, as it is for every polled entity", Suggest: guard}}
+		return []Issue{{Code: CodeMustFail, Line: 1, Column: 1, Message: "trigger must fail when event is null, as it is for every polled entity", Suggest: "write event == null || … to start on membership alone without one, or say beside event != null && … what is to hold then"}}
 	case !o.holds:
-		return []Issue{{Code: CodeNeverTrue, Line: 1, Column: 1, Message: "trigger can never be true when event is null, as it is for every polled entity", Suggest: guard}}
+		return []Issue{{Code: CodeNeverTrue, Line: 1, Column: 1, Message: "trigger can never be true when event is null, as it is for every polled entity", Suggest: "say what is to hold without one: event == null || …"}}
 	case o.breaks:
-		return []Issue{{Code: CodeMayFail, Warning: true, Line: 1, Column: 1, Message: "trigger may fail when event is null, and the entity would stay unknown", Suggest: guard}}
+		return []Issue{{Code: CodeMayFail, Warning: true, Line: 1, Column: 1, Message: "trigger may fail when event is null, and the entity would stay unknown", Suggest: "put event != null && before what reads the event"}}
 	}
 	return nil
 }

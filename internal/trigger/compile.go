@@ -39,6 +39,7 @@ const (
 	CodeNeverTrue = "T5" // without an event it can never be true
 	CodeMustFail  = "T6" // without an event it must fail
 	CodeMayFail   = "T7" // without an event it may fail; a warning
+	CodeCost      = "T8" // it costs more than one evaluation may, or may do so: then a warning
 )
 
 // Issue is one thing that is wrong with a trigger. Line and Column count from 1, columns in code points; Offset is in

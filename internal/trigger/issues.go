@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -13,6 +14,9 @@ func convert(src, code string, issues *cel.Issues, s *schema) []Issue {
 	var out []Issue
 	for _, e := range issues.Errors() {
 		i := Issue{Code: code, Message: plain(e.Message), Suggest: s.suggest(e.Message)}
+		if code == CodeSyntax {
+			i.Message, i.Suggest = syntaxError(e.Message)
+		}
 		i.place(src, e.Location)
 		out = append(out, i)
 	}
@@ -25,6 +29,33 @@ func convert(src, code string, issues *cel.Issues, s *schema) []Issue {
 // plain hides the names that macros put behind members, and whose nature no trigger can write.
 func plain(msg string) string {
 	return strings.NewReplacer(each, "", present, "").Replace(msg)
+}
+
+var offending = regexp.MustCompile(`(?:mismatched input|extraneous input|token recognition error at:|no viable alternative at input) '(.*?)'(?: expecting .*)?$`)
+
+// syntaxError says what the parser's generator calls mismatched, extraneous or not viable. Its list of what could
+// follow instead helps nobody.
+func syntaxError(msg string) (message, suggest string) {
+	m := offending.FindStringSubmatch(msg)
+	if m == nil {
+		return strings.TrimPrefix(plain(msg), "Syntax error: "), ""
+	}
+	switch word := m[1]; word {
+	case "<EOF>":
+		return "the expression ends too early", "write what belongs after its last word"
+	case "and", "or", "not", "=", "&", "|":
+		ours := map[string]string{"and": "&&", "or": "||", "not": "!", "=": "==", "&": "&&", "|": "||"}
+		return fmt.Sprintf("%q is no operator of CEL", word), "write " + ours[word]
+	default:
+		if r := []rune(word); len(r) > 40 {
+			word = string(r[:40]) + "…"
+		}
+		suggest := ""
+		if strings.HasPrefix(word, `"`) || strings.HasPrefix(word, "\\'") || strings.HasPrefix(word, "'") {
+			suggest = "close the string"
+		}
+		return fmt.Sprintf("%q has no place here", word), suggest
+	}
 }
 
 func (i *Issue) place(src string, at common.Location) {
