@@ -40,6 +40,7 @@ var allowed = map[string][]string{
 	"internal/layout":    {},
 	"conformance":        {"adapters", "coverage", "query", "scope", "internal/dispatch", "internal/forgesim", "internal/poll", "internal/trigger"},
 	"internal/setup":     {"*"}, // builds engines for commands and demos
+	"internal/chaos":     {"*"}, // the simulation plays everything
 	"internal/demo":      {"*"},
 	"examples":           {},
 	"cmd":                {"*"},
