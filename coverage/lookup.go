@@ -91,3 +91,15 @@ func (l *Ledger) viewAll(ctx context.Context, f func(txn) error) error {
 	}
 	return nil
 }
+
+// Waiting returns what waits in the outbox for a source and an entity.
+func (l *Ledger) Waiting(ctx context.Context, source string, id scope.Identity) (d Delivery, ok bool, err error) {
+	err = l.viewAll(ctx, func(tx txn) error {
+		row, err := tx.row(deliveryKey(source, id))
+		if err == nil && row != nil {
+			d, ok = row.Delivery, true
+		}
+		return err
+	})
+	return d, ok, err
+}

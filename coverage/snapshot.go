@@ -14,6 +14,7 @@ type Snapshot struct {
 	At     time.Time       `json:"at"`
 	Schema int             `json:"schema"`
 	Size   int64           `json:"size"` // bytes of the file; 0 in memory
+	Cycles []Cycle         `json:"cycles"` // the last of every input driver
 	Scopes []ScopeSnapshot `json:"scopes"`
 	Outbox OutboxSnapshot  `json:"outbox"`
 }
@@ -135,6 +136,9 @@ func (l *Ledger) Snapshot(ctx context.Context, now time.Time) (Snapshot, error) 
 			return err
 		})
 		if err != nil {
+			return err
+		}
+		if out.Cycles, err = tx.cycles(); err != nil {
 			return err
 		}
 		out.Outbox, err = tx.outboxSnapshot(now)
