@@ -39,14 +39,16 @@ func expectations() map[string]func(*player, []string) error {
 
 func (p *player) doExpect(ws []string) error { return expectations()[ws[0]](p, ws[1:]) }
 
-// pairsOf reads "code:a b1..3 review:c": a word without a harness has the last one's.
-func (p *player) pairsOf(ws []string) (map[string]int, error) {
-	out := map[string]int{}
+// pairsOf reads "code:a b1..3 ~b4 review:c": a word without a harness has the last one's, and one with "~" may be there
+// or not.
+func (p *player) pairsOf(ws []string) (want, maybe map[string]int, err error) {
+	want, maybe = map[string]int{}, map[string]int{}
 	harness := ""
 	for _, w := range ws {
 		if w == "none" {
 			continue
 		}
+		w, may := strings.CutPrefix(w, "~")
 		h, name, ok := strings.Cut(w, ":")
 		if ok {
 			harness = h
@@ -54,31 +56,35 @@ func (p *player) pairsOf(ws []string) (map[string]int, error) {
 			name = w
 		}
 		if harness == "" {
-			return nil, fmt.Errorf("%q: want harness:entity", w)
+			return nil, nil, fmt.Errorf("%q: want harness:entity", w)
 		}
 		names, err := unfold(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, n := range names {
-			if !p.names[n] {
-				return nil, fmt.Errorf("nothing is called %q", n)
+			switch {
+			case !p.names[n]:
+				return nil, nil, fmt.Errorf("nothing is called %q", n)
+			case may:
+				maybe[harness+":"+n]++
+			default:
+				want[harness+":"+n]++
 			}
-			out[harness+":"+n]++
 		}
 	}
-	return out, nil
+	return want, maybe, nil
 }
 
-// difference is what is in a and not in b, and the other way round.
-func difference(want, got map[string]int, copies int) (lost, extra []string) {
+// difference is what is wanted and not there, and what is there and neither wanted nor allowed.
+func difference(want, maybe, got map[string]int, copies int) (lost, extra []string) {
 	for _, k := range sortedKeys(want) {
 		if got[k] < want[k]*copies {
 			lost = append(lost, k)
 		}
 	}
 	for _, k := range sortedKeys(got) {
-		if got[k] > want[k]*copies {
+		if got[k] > (want[k]+maybe[k])*copies {
 			extra = append(extra, k)
 		}
 	}
@@ -88,11 +94,11 @@ func difference(want, got map[string]int, copies int) (lost, extra []string) {
 // expectEmitted compares what was emitted since it was last asked. On a world that is only eventually consistent what is
 // lost is waited for.
 func (p *player) expectEmitted(ws []string) error {
-	want, err := p.pairsOf(ws)
+	want, maybe, err := p.pairsOf(ws)
 	if err != nil {
 		return err
 	}
-	lost, extra := difference(want, p.emitted, p.copies)
+	lost, extra := difference(want, maybe, p.emitted, p.copies)
 	for _, wait := range p.tg.Retry {
 		if len(lost) == 0 || len(extra) > 0 {
 			break
@@ -105,7 +111,7 @@ func (p *player) expectEmitted(ws []string) error {
 		if err := p.run(false, 0); err != nil {
 			return err
 		}
-		lost, extra = difference(want, p.emitted, p.copies)
+		lost, extra = difference(want, maybe, p.emitted, p.copies)
 	}
 	got := p.emitted
 	p.emitted = map[string]int{}
@@ -223,7 +229,7 @@ func (p *player) undecided() (map[string]int, error) {
 }
 
 func (p *player) expectUndecided(ws []string) error {
-	want, err := p.pairsOf(ws)
+	want, maybe, err := p.pairsOf(ws)
 	if err != nil {
 		return err
 	}
@@ -231,7 +237,7 @@ func (p *player) expectUndecided(ws []string) error {
 	if err != nil {
 		return err
 	}
-	if lost, extra := difference(want, got, p.copies); len(lost)+len(extra) > 0 {
+	if lost, extra := difference(want, maybe, got, p.copies); len(lost)+len(extra) > 0 {
 		var notes []string
 		for _, k := range lost {
 			notes = append(notes, "not undecided: "+k+p.story(k))
@@ -261,6 +267,10 @@ func (p *player) expectIncomplete(ws []string) error {
 }
 
 func (p *player) expectMissed(ws []string) error {
+	if ws[0] == "any" {
+		p.missed = 0
+		return nil
+	}
 	n, err := strconv.Atoi(strings.Join(ws, ""))
 	if err != nil {
 		return err

@@ -87,8 +87,8 @@ func (p *player) answered(harness string, q question, undecided map[string]int, 
 			}
 		}
 	}
-	lost, extra := difference(want, got, 1)
-	missing, more := difference(maybe, may, 1)
+	lost, extra := difference(want, nil, got, 1)
+	missing, more := difference(maybe, nil, may, 1)
 	if len(lost)+len(extra)+len(missing)+len(more) == 0 {
 		return nil
 	}

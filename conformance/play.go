@@ -197,6 +197,12 @@ func (p *player) verb(words []string) error {
 
 // name resolves a placeholder.
 func (p *player) name(n string) (string, error) {
+	if n == "kind" {
+		return string(p.c.Kind), nil
+	}
+	if n == "lag" {
+		return p.lag()
+	}
 	who, isID := strings.CutSuffix(n, ".id")
 	v := who
 	if w, ok := p.place.Names[who]; ok {
@@ -209,6 +215,21 @@ func (p *player) name(n string) (string, error) {
 		return "", skip{why: "the stage does not tell account ids", fault: true}
 	}
 	return p.place.ID(p.ctx, v)
+}
+
+// lag is a delay that the change walks of the session claim to bear: half a grain less than the smallest lag.
+func (p *player) lag() (string, error) {
+	if p.tap == nil || p.tap.session == nil {
+		return "", errors.New("{lag} needs a cycle before it")
+	}
+	pl, _ := p.tap.session.Compile(p.ctx, p.sources())
+	lag := time.Duration(0)
+	for _, w := range pl.Walks() {
+		if d := w.Lag - w.Grain/2; w.Kind == query.Changes && (lag == 0 || d < lag) {
+			lag = d
+		}
+	}
+	return lag.String(), nil
 }
 
 // learnKeys asks the stage what its entities are called now. A name that has no entity yet, or none any more, keeps what

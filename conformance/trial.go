@@ -19,6 +19,7 @@ import (
 func trials() map[string]func(*player, []string) error {
 	return map[string]func(*player, []string) error{
 		"cursor":     (*player).tryCursor,
+		"since":      (*player).trySince,
 		"find":       (*player).tryFind,
 		"read":       (*player).tryRead,
 		"canceled":   (*player).tryCanceled,
@@ -276,6 +277,35 @@ func (p *player) tryOpen([]string) error {
 		var e *adapters.Error
 		if !errors.As(err, &e) {
 			return p.fail("Open "+name+" fails with an *adapters.Error", fmt.Sprintf("error %v", err))
+		}
+	}
+	return nil
+}
+
+// trySince is "since NAME…": a window that begins at the very instant of a change shows it.
+func (p *player) trySince(ws []string) error {
+	items, err := p.tap.session.Read(p.ctx, p.refs(), query.FieldSet{})
+	if err != nil {
+		return err
+	}
+	pl, _ := p.tap.session.Compile(p.ctx, p.sources())
+	for i := range items {
+		it := &items[i]
+		if it.State != adapters.Present || !slices.Contains(ws, p.called(it.Ref.Key)) {
+			continue
+		}
+		for _, w := range pl.Walks() {
+			if w.Kind != query.Changes || w.Pointers {
+				continue
+			}
+			got, err := listed(p.ctx, p.tap.session, pl, w, adapters.Position{Since: it.Updated})
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(got, it.Ref.Identity.String()) {
+				return p.fail(fmt.Sprintf("walk %s since %s, inclusive, shows %s, which changed at that instant", w.Name, it.Updated.UTC().Format(time.RFC3339), it.Ref.Key),
+					fmt.Sprintf("%d other entities", len(got)))
+			}
 		}
 	}
 	return nil
