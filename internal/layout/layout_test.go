@@ -39,6 +39,9 @@ var allowed = map[string][]string{
 	"internal/forgesim":  {},
 	"internal/layout":    {},
 	"conformance":        {"adapters", "coverage", "query", "scope", "internal/dispatch", "internal/forgesim", "internal/poll", "internal/trigger"},
+	"internal/watch":     {"coverage"},
+	"internal/control":   {},
+	"internal/report":    {"coverage", "scope", "internal/diag"},
 	"internal/setup":     {"*"}, // builds engines for commands and demos
 	"internal/chaos":     {"*"}, // the simulation plays everything
 	"internal/demo":      {"*"},
