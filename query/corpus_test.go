@@ -82,6 +82,7 @@ func (b block) run(t *testing.T) []string {
 			key = "warning"
 		}
 		text := d.Message
+		assert.NotEmpty(t, d.Suggest, "every message says what to write instead: %v", d)
 		if d.Suggest != "" {
 			text += "; " + d.Suggest
 		}

@@ -197,7 +197,7 @@ func (e *explainer) oneValue(i int) (int, bool) {
 	case t.keyword():
 		add(codeReserved, t.at, fmt.Sprintf("%q is a reserved word", t.Value), "write "+quote(t.Value)+" if it is text")
 	default:
-		add(codeNoValue, t.at, fmt.Sprintf("%s stands where a value belongs", t.show()), "")
+		add(codeNoValue, t.at, fmt.Sprintf("%s stands where a value belongs", t.show()), "write a value before it, or remove it")
 	}
 	return 0, false
 }

@@ -162,7 +162,7 @@ func parseNumber(text string, at Span, r *report) (value, bool) {
 	whole, frac, _ := strings.Cut(digits, ".")
 	whole, frac = strings.TrimLeft(whole, "0"), strings.TrimRight(frac, "0")
 	if len(whole)+len(frac) > 15 {
-		r.add(codeNumber, at, fmt.Sprintf("%q has more than 15 digits", clip(text, 40)), "")
+		r.add(codeNumber, at, fmt.Sprintf("%q has more than 15 digits", clip(text, 40)), "write fewer digits, or text in quotes")
 		return value{kind: valHole, at: at}, false
 	}
 	if whole == "" {
@@ -215,7 +215,7 @@ func parseSpan(t token, r *report) (d time.Duration, canonical string, ok bool) 
 	case strings.Contains(digits, "."):
 		r.add(codeSpan, t.at, fmt.Sprintf("%q is not a whole number", clip(t.Value, 40)), "use a smaller unit")
 	case err != nil || n > uint64(maxOffsetDays*24*time.Hour/u):
-		r.add(codeSpan, t.at, fmt.Sprintf("%q is longer than a hundred years", clip(t.Value, 40)), "")
+		r.add(codeSpan, t.at, fmt.Sprintf("%q is longer than a hundred years", clip(t.Value, 40)), "write a shorter span, or an instant")
 	default:
 		return time.Duration(n) * u, strconv.FormatUint(n, 10) + unit, true
 	}

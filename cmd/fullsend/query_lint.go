@@ -52,7 +52,7 @@ standard input. The exit code is 0 when nothing is refused, 1 when something is,
 			if fix {
 				n, err := rep.Fix()
 				if n > 0 {
-					fmt.Fprintf(e.err, "fullsend: changed %d places\n", n)
+					fmt.Fprintf(e.err, "fullsend: places changed: %d\n", n)
 				}
 				if err != nil {
 					return exit{poll.ExitError, err}

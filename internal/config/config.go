@@ -44,6 +44,10 @@ type Agent struct {
 	Pos  diag.Pos
 }
 
+// Example is a whole config in one line, for messages to those who have none.
+const Example = `version: "1" and poll: {input_drivers: [{type: entity-source, name: code, provider: forgejo, ` +
+	`connection: {base_url: https://…, token_env: NAME}, scopes: [{repo: owner/name}]}]}`
+
 // InputDriver is one polled provider with its credential and scopes.
 type InputDriver struct {
 	Type, Name, Provider string

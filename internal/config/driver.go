@@ -21,7 +21,7 @@ func (l *loader) driver(n *yaml.Node, names map[string]diag.Pos) (InputDriver, b
 	before := len(l.Diags)
 	l.refused = false
 	d := InputDriver{Every: DefaultEvery, ReconcileEvery: DefaultReconcileEvery, RecheckEvery: DefaultRecheckEvery, Pos: l.Doc.PosOf(n)}
-	m, ok := l.Mapping(n, "an input driver")
+	m, ok := l.Mapping(n, "an input driver", "write - {type: entity-source, name: …, provider: …, connection: {…}, scopes: […]}")
 	if !ok {
 		return d, false
 	}
@@ -106,7 +106,7 @@ func (l *loader) provider(m yamlpos.Mapping, d *InputDriver) adapters.Adapter {
 		known = append(known, p)
 	}
 	slices.Sort(known)
-	v := l.Need(m, "provider", "the input driver", "use one of "+strings.Join(known, ", "))
+	v := l.Need(m, "provider", "the input driver", "add provider: "+strings.Join(known, " or "))
 	if v == nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (l *loader) provider(m yamlpos.Mapping, d *InputDriver) adapters.Adapter {
 }
 
 func (l *loader) connection(n *yaml.Node, a adapters.Adapter, d *InputDriver) {
-	m, ok := l.Mapping(n, "connection")
+	m, ok := l.Mapping(n, "connection", "write connection: {base_url: https://…, token_env: NAME}")
 	if !ok {
 		return
 	}
@@ -237,12 +237,12 @@ func (l *loader) scopes(n *yaml.Node, a adapters.Adapter, d *InputDriver) {
 	}
 	seen := map[string]bool{}
 	for _, item := range items {
-		m, ok := l.Mapping(item, "a scope")
+		m, ok := l.Mapping(item, "a scope", "write - {"+key+": "+scopeExample(key)+"}")
 		if !ok {
 			continue
 		}
 		l.Only(m, "a scope of provider "+d.Provider, key, "kinds")
-		v := l.Need(m, key, "the scope", "")
+		v := l.Need(m, key, "the scope", "add "+key+": "+scopeExample(key))
 		if v == nil {
 			continue
 		}
@@ -263,6 +263,13 @@ func (l *loader) scopes(n *yaml.Node, a adapters.Adapter, d *InputDriver) {
 		}
 		d.Scopes = append(d.Scopes, ref)
 	}
+}
+
+func scopeExample(key string) string {
+	if key == "project" {
+		return "PROJ"
+	}
+	return "owner/name"
 }
 
 var projectKey = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,254}$`)
@@ -335,7 +342,7 @@ func (l *loader) kinds(m yamlpos.Mapping, a adapters.Adapter, d *InputDriver) (k
 		case !ok:
 			l.Report(item, RuleKind, suggest, "unknown kind %q", s)
 		case !HasKind(a, k):
-			l.Report(item, RuleKind, "", "provider %s has no entities of kind %s", d.Provider, k)
+			l.Report(item, RuleKind, "remove it", "provider %s has no entities of kind %s", d.Provider, k)
 		case slices.Contains(ks, k):
 			l.Report(item, RuleTwice, "remove one", "kind %s stands twice", k)
 		default:
@@ -346,7 +353,7 @@ func (l *loader) kinds(m yamlpos.Mapping, a adapters.Adapter, d *InputDriver) (k
 }
 
 func (l *loader) accounts(n *yaml.Node, d *InputDriver) {
-	m, ok := l.Mapping(n, "accounts")
+	m, ok := l.Mapping(n, "accounts", `write accounts: {HARNESS: "id:…"}`)
 	if !ok {
 		return
 	}
@@ -355,7 +362,7 @@ func (l *loader) accounts(n *yaml.Node, d *InputDriver) {
 		acc := Account{Pos: l.Doc.PosOf(e.Value)}
 		id := e.Value
 		if e.Value.Kind == yaml.MappingNode {
-			am, _ := l.Mapping(e.Value, "an account")
+			am, _ := l.Mapping(e.Value, "an account", "")
 			l.Only(am, "an account", "id", "role")
 			if id = l.Need(am, "id", "the account", `add id: "id:…"`); id == nil {
 				continue

@@ -47,9 +47,10 @@ func (l *loader) duration(m yamlpos.Mapping, key string, into *time.Duration, le
 	d, err := ParseDuration(s)
 	switch {
 	case err != nil:
-		l.Report(v, RuleDuration, "", "%s is %v", key, err)
+		said, advice, _ := strings.Cut(err.Error(), ", ")
+		l.Report(v, RuleDuration, advice, "%s is %s", key, said)
 	case d < least || d > most:
-		l.Report(v, RuleDuration, "", "%s is %s, it must be between %s and %s", key, s, short(least), short(most))
+		l.Report(v, RuleDuration, fmt.Sprintf("write %s to %s", short(least), short(most)), "%s is %s, it must be between %s and %s", key, s, short(least), short(most))
 	default:
 		*into = d
 	}

@@ -43,11 +43,11 @@ type loader struct {
 
 func (l *loader) config() *Config {
 	if l.Doc.Root == nil {
-		l.Diags = append(l.Diags, diag.InFile(yamlpos.RuleEmpty, l.Doc.Name(), `begin with version: "1"`, "the file is empty"))
+		l.Diags = append(l.Diags, diag.InFile(yamlpos.RuleEmpty, l.Doc.Name(), "write "+Example, "the file is empty"))
 		return nil
 	}
 	Secrets(&l.Decoder)
-	top, ok := l.Mapping(l.Doc.Root, "config.yaml")
+	top, ok := l.Mapping(l.Doc.Root, "config.yaml", `begin with version: "1"`)
 	if !ok || !l.version(top) {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (l *loader) killSwitch(n *yaml.Node) bool {
 }
 
 func (l *loader) poll(n *yaml.Node, c *Config) {
-	m, ok := l.Mapping(n, "poll")
+	m, ok := l.Mapping(n, "poll", "write input_drivers: below it, and a list of them")
 	if !ok {
 		return
 	}

@@ -50,7 +50,7 @@ var workflowName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*\.ya?ml$`)
 func (l *loader) run(n *yaml.Node, c *Config) {
 	before := len(l.Diags)
 	r := &c.Run
-	m, ok := l.Mapping(n, "run")
+	m, ok := l.Mapping(n, "run", "write command: [program, argument] below it")
 	if !ok {
 		r.Broken = true
 		return
@@ -118,7 +118,7 @@ func (l *loader) words(n *yaml.Node, what string) []string {
 }
 
 func (l *loader) remote(n *yaml.Node, r *Remote) {
-	m, ok := l.Mapping(n, "remote")
+	m, ok := l.Mapping(n, "remote", "write remote: {base_url: https://…, token_env: NAME, project: owner/name}")
 	if !ok {
 		return
 	}

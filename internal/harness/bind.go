@@ -107,7 +107,7 @@ func (s *Source) driver(cfg *config.Config) (*config.InputDriver, *diag.Diagnost
 		names = append(names, d.Name)
 	}
 	if len(names) == 0 {
-		return fail(RuleNoConfig, fmt.Sprintf("input driver %q does not exist: config.yaml declares none that can be used", s.From), "add poll.input_drivers to config.yaml")
+		return fail(RuleNoConfig, fmt.Sprintf("input driver %q does not exist: config.yaml declares none that can be used", s.From), "write "+config.Example+" into config.yaml")
 	}
 	return fail(RuleUnknownDriver, fmt.Sprintf("input driver %q does not exist", s.From), diag.DidYouMean(s.From, names))
 }

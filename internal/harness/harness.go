@@ -13,6 +13,9 @@ import (
 // Folder is where harness files are found without registration.
 const Folder = "harness"
 
+// Example is a whole source in one line, for messages.
+const Example = `{version: 1, from: code, kind: work_item, query: "v1: state = open"}`
+
 // SourceVersion is the only version of a source declaration that is read.
 const SourceVersion = 1
 

@@ -172,11 +172,11 @@ type reader struct {
 func (r *reader) harness() {
 	h := r.h
 	if r.Doc.Root == nil {
-		r.Diags = append(r.Diags, diag.InFile(yamlpos.RuleEmpty, h.File, "", "the file is empty"))
+		r.Diags = append(r.Diags, diag.InFile(yamlpos.RuleEmpty, h.File, "write entity_sources: ["+Example+"]", "the file is empty"))
 		return
 	}
 	config.Secrets(&r.Decoder)
-	m, ok := r.Mapping(r.Doc.Root, "a harness")
+	m, ok := r.Mapping(r.Doc.Root, "a harness", "write keys such as role:, trigger: and entity_sources:")
 	if !ok {
 		return
 	}
@@ -207,6 +207,10 @@ func (r *reader) harness() {
 
 // mistyped finds top-level keys that were meant for this engine; all others belong to the platform.
 func (r *reader) mistyped(m yamlpos.Mapping) {
+	if v := m.Get("query"); v != nil && (v.Kind == yaml.MappingNode && len(v.Content) > 0 && queryTag.MatchString(v.Content[0].Value) || strings.HasPrefix(v.Value, "v1:")) {
+		r.Report(m.Key("query"), yamlpos.RuleUnknownKey, "write entity_sources: ["+Example+"]", "a query stands at the top of the file, where nothing reads it")
+		r.h.Broken = true
+	}
 	ours := []string{"entity_sources", "admission"}
 	for _, e := range m.Entries {
 		k := e.Key.Value
@@ -219,7 +223,7 @@ func (r *reader) mistyped(m yamlpos.Mapping) {
 
 func (r *reader) admission(n *yaml.Node) bool {
 	before := len(r.Diags)
-	m, ok := r.Mapping(n, "admission")
+	m, ok := r.Mapping(n, "admission", "write admission: {minimum: write}")
 	if !ok {
 		return false
 	}
@@ -283,7 +287,7 @@ func (r *reader) sources(n *yaml.Node) {
 }
 
 func (r *reader) source(n *yaml.Node, s *Source) {
-	m, ok := r.Mapping(n, "an entity source")
+	m, ok := r.Mapping(n, "an entity source", "write - "+Example)
 	if !ok {
 		return
 	}

@@ -160,7 +160,7 @@ func (c costs) unfiltered(s *harness.Source) diag.Diagnostics {
 	if len(texts) == 0 {
 		return nil
 	}
-	return diag.Diagnostics{whole(s, RuleUnfiltered, fmt.Sprintf("%s cannot filter %s: checked here, on every entity that its search returns", s.Driver.Provider, strings.Join(texts, "; ")), "")}
+	return diag.Diagnostics{whole(s, RuleUnfiltered, fmt.Sprintf("%s cannot filter %s: checked here, on every entity that its search returns", s.Driver.Provider, strings.Join(texts, "; ")), "nothing is lost by it; fullsend query explain shows the search and why")}
 }
 
 // mention is where a query first names a field, outside of strings; the whole query when it is not found.

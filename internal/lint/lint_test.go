@@ -96,6 +96,9 @@ func run(t *testing.T, c testCase) string {
 	}
 	rep, err := lint.Run(t.Context(), o)
 	require.NoError(t, err)
+	for _, d := range rep.Diagnostics {
+		require.NotEmpty(t, d.Suggest, "every message says what to write instead: %v", d)
+	}
 	var out bytes.Buffer
 	require.NoError(t, rep.Write(&out, lint.Style{Format: "text", Notes: true}))
 	return out.String()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,7 +96,7 @@ func locate(p string) (*job, *diag.Diagnostic) {
 		if errors.As(err, &pe) {
 			err = pe.Err
 		}
-		d := diag.InFile(yamlpos.RuleUnreadable, p, "", "cannot be read: %v", err)
+		d := diag.InFile(yamlpos.RuleUnreadable, p, wayOut(p, err), "cannot be read: %v", err)
 		return nil, &d
 	}
 	if info.IsDir() {
@@ -113,6 +114,17 @@ func locate(p string) (*job, *diag.Diagnostic) {
 		return &job{root: filepath.Dir(dir), files: []string{harness.Folder + "/" + base}}, nil
 	}
 	return &job{root: dir, files: []string{base}}, nil
+}
+
+// wayOut helps those who have nothing yet.
+func wayOut(p string, err error) string {
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+		return "check its rights"
+	case filepath.Base(p) == ".fullsend":
+		return "make it: config.yaml says where to look, harness/NAME.yaml what for; or name another folder"
+	}
+	return "check its name"
 }
 
 func isDir(p string) bool  { fi, err := os.Stat(p); return err == nil && fi.IsDir() }
@@ -174,7 +186,7 @@ func (j *job) shownRoot() string { return filepath.ToSlash(filepath.Join(j.root,
 func unchecked(file string, set *harness.Set) (diag.Diagnostic, bool) {
 	for _, h := range set.Harnesses {
 		if len(h.Sources) > 0 {
-			return diag.InFile(RuleUnchecked, file, "keep harness files beside their config.yaml, or name the folder",
+			return diag.InFile(RuleUnchecked, file, "write "+config.Example+" into it, or name the folder that has one",
 				"does not exist: fields, kinds and accounts of sources are not checked"), true
 		}
 	}
@@ -222,9 +234,9 @@ func stdin(r io.Reader) *harness.Set {
 	var doc *yamlpos.Document
 	switch {
 	case err != nil:
-		ds = diag.Diagnostics{diag.InFile(yamlpos.RuleUnreadable, stdinName, "", "cannot be read: %v", err)}
+		ds = diag.Diagnostics{diag.InFile(yamlpos.RuleUnreadable, stdinName, "write the harness to standard input", "cannot be read: %v", err)}
 	case len(src) > yamlpos.MaxFile:
-		ds = diag.Diagnostics{diag.InFile(yamlpos.RuleTooLarge, stdinName, "", "has more than %d bytes", yamlpos.MaxFile)}
+		ds = diag.Diagnostics{diag.InFile(yamlpos.RuleTooLarge, stdinName, "a harness is small; was the right file given?", "has more than %d bytes", yamlpos.MaxFile)}
 	default:
 		doc, ds = yamlpos.Parse(stdinName, src)
 	}
@@ -254,6 +266,6 @@ func (j *job) keep(dir *config.Dir, set *harness.Set, rep *Report) {
 		}
 	}
 	if j.all && len(set.Harnesses) == 0 {
-		rep.Diagnostics = append(rep.Diagnostics, diag.InFile(RuleNothingFound, filepath.ToSlash(j.root), "put harness files into its folder harness/, or name other paths", "holds no harness file"))
+		rep.Diagnostics = append(rep.Diagnostics, diag.InFile(RuleNothingFound, filepath.ToSlash(j.root), "write harness/NAME.yaml with entity_sources: ["+harness.Example+"], or name other paths", "holds no harness file"))
 	}
 }

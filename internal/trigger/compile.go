@@ -67,10 +67,10 @@ func (i Issue) Error() string {
 // program or at least one issue.
 func Compile(src string, c *query.Catalogue) (*Program, []Issue) {
 	if len(src) > MaxSource {
-		return nil, []Issue{{Code: CodeTooLong, Line: 1, Column: 1, Message: fmt.Sprintf("trigger is longer than %d bytes", MaxSource)}}
+		return nil, []Issue{{Code: CodeTooLong, Line: 1, Column: 1, Message: fmt.Sprintf("trigger is longer than %d bytes", MaxSource), Suggest: "leave to the query what it can test"}}
 	}
 	if !utf8.ValidString(src) {
-		return nil, []Issue{{Code: CodeSyntax, Line: 1, Column: 1, Message: "trigger is not UTF-8"}}
+		return nil, []Issue{{Code: CodeSyntax, Line: 1, Column: 1, Message: "trigger is not UTF-8", Suggest: "save the file as UTF-8"}}
 	}
 	e, s, err := newEnv(c)
 	if err != nil {

@@ -58,11 +58,12 @@ func IsNull(n *yaml.Node) bool {
 	return n == nil || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
-// Mapping reads a mapping; what names it in messages. ok is false, and that is reported, when it is none.
-func (d *Decoder) Mapping(n *yaml.Node, what string) (m Mapping, ok bool) {
+// Mapping reads a mapping; what names it in messages, and suggest shows one. ok is false, and that is reported, when it
+// is none.
+func (d *Decoder) Mapping(n *yaml.Node, what, suggest string) (m Mapping, ok bool) {
 	n = Resolve(n)
 	if n.Kind != yaml.MappingNode {
-		d.Report(n, RuleShape, "", "%s must be a mapping of keys, this is %s", what, shape(n))
+		d.Report(n, RuleShape, suggest, "%s must be a mapping of keys, this is %s", what, shape(n))
 		return Mapping{Node: n}, false
 	}
 	m.Node = n
@@ -137,9 +138,9 @@ func (d *Decoder) Need(m Mapping, key, what, suggest string) *yaml.Node {
 func (d *Decoder) List(n *yaml.Node, what string) []*yaml.Node {
 	n = Resolve(n)
 	if n.Kind != yaml.SequenceNode {
-		suggest := ""
-		if n.Kind == yaml.MappingNode {
-			suggest = "begin the item with `- `"
+		suggest := "begin the item with `- `"
+		if IsNull(n) {
+			suggest = "write the items below it, each behind `- `"
 		}
 		d.Report(n, RuleShape, suggest, "%s must be a list, this is %s", what, shape(n))
 		return nil
@@ -155,7 +156,11 @@ func (d *Decoder) List(n *yaml.Node, what string) []*yaml.Node {
 func (d *Decoder) Text(n *yaml.Node, what string) (string, bool) {
 	n = Resolve(n)
 	if n.Kind != yaml.ScalarNode || IsNull(n) {
-		d.Report(n, RuleShape, "", "%s must be a text, this is %s", what, shape(n))
+		suggest := "write one value"
+		if IsNull(n) {
+			suggest = "write a value behind the colon, or remove the key"
+		}
+		d.Report(n, RuleShape, suggest, "%s must be a text, this is %s", what, shape(n))
 		return "", false
 	}
 	return n.Value, true

@@ -189,8 +189,10 @@ func hint(msg string) string {
 		return "quote the value: YAML keeps this character for itself"
 	case strings.Contains(msg, "unknown anchor"):
 		return "define the anchor (&name) above its first use"
+	case strings.Contains(msg, "did not find expected ','"):
+		return "close the bracket, or put a comma before this"
 	}
-	return ""
+	return "look for an open quote or bracket, or wrong indentation, here and in the line above"
 }
 
 // unquotedQuery says so, and quotes the query where that is safe: a bare line has one meaning only.

@@ -35,10 +35,10 @@ func Read(root *os.Root, rel, shown string) ([]byte, *diag.Diagnostic) {
 		return fail(RuleUnreadable, wayOut(err), "cannot be read: %v", reason(err))
 	}
 	if info.IsDir() {
-		return fail(RuleUnreadable, "", "is a directory")
+		return fail(RuleUnreadable, "name a file", "is a directory")
 	}
 	if !info.Mode().IsRegular() {
-		return fail(RuleUnreadable, "", "is no regular file")
+		return fail(RuleUnreadable, "name a regular file", "is no regular file")
 	}
 	if info.Size() > MaxFile {
 		return fail(RuleTooLarge, "harness and config files are small; was the right file given?", "has %d bytes, the cap is %d", info.Size(), MaxFile)
@@ -50,10 +50,10 @@ func Read(root *os.Root, rel, shown string) ([]byte, *diag.Diagnostic) {
 	defer f.Close()
 	src, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err != nil {
-		return fail(RuleUnreadable, "", "cannot be read: %v", reason(err))
+		return fail(RuleUnreadable, wayOut(err), "cannot be read: %v", reason(err))
 	}
 	if len(src) > MaxFile {
-		return fail(RuleTooLarge, "", "has more than %d bytes", MaxFile)
+		return fail(RuleTooLarge, "harness and config files are small; was the right file given?", "has more than %d bytes", MaxFile)
 	}
 	return src, nil
 }
@@ -72,8 +72,8 @@ func wayOut(err error) string {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("give the user that runs this (uid %d) the right to read it", os.Getuid())
 	case errors.Is(err, fs.ErrNotExist):
-		return ""
+		return "check its name"
 	default:
-		return ""
+		return "it must be a regular file inside the folder"
 	}
 }
