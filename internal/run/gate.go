@@ -1,12 +1,15 @@
 package run
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/fullsend-ai/discovery/adapters"
 	"github.com/fullsend-ai/discovery/coverage"
@@ -42,7 +45,7 @@ func Judge(ctx context.Context, b *Bound, c *Candidate) Verdict {
 	if b.Killed {
 		return no(coverage.UnknownRun, "kill switch is on: nothing is started")
 	}
-	ev, err := c.event()
+	ev, login, err := c.event()
 	if err != nil {
 		return no(coverage.NotTriggered, "%v", err)
 	}
@@ -52,7 +55,7 @@ func Judge(ctx context.Context, b *Bound, c *Candidate) Verdict {
 	}
 	out := Verdict{Outcome: coverage.NotMember}
 	for i, l := range found {
-		l.event = ev
+		l.event, l.login = ev, login
 		v := l.judge(ctx)
 		if i == 0 || stronger(&v, &out) {
 			out = v
@@ -147,12 +150,27 @@ func open(ctx context.Context, t *Target, c *Candidate) (*look, error) {
 	return newLook(t, s, ref, h.Clock, c.Updated), nil
 }
 
-// event decodes the candidate's event, afresh for every use.
-func (c *Candidate) event() (*trigger.Event, error) {
+// event decodes the candidate's event, afresh for every use. login is what the sender calls the actor: a hint for
+// finding the account of the actor's id, never in its place.
+func (c *Candidate) event() (e *trigger.Event, login string, err error) {
 	if len(c.Event) == 0 {
-		return nil, nil
+		return nil, "", nil
 	}
-	return trigger.DecodeEvent(strings.NewReader(string(c.Event)))
+	if e, err = trigger.DecodeEvent(bytes.NewReader(c.Event)); err != nil {
+		return nil, "", err
+	}
+	var hint struct {
+		Actor struct {
+			Login any `json:"login"`
+		} `json:"actor"`
+	}
+	if json.Unmarshal(c.Event, &hint) == nil {
+		login, _ = hint.Actor.Login.(string)
+	}
+	if len(login) > 100 || strings.ContainsFunc(login, unicode.IsControl) {
+		login = ""
+	}
+	return e, login, nil
 }
 
 // result completes a verdict with what is known of the entity.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,6 +24,7 @@ type look struct {
 	book    *admission.Book
 	ref     scope.Ref
 	event   *trigger.Event
+	login   string // the sender's name for the event's actor
 
 	facts  *query.Facts
 	known  query.FieldSet // fields that were read in full
@@ -143,8 +145,8 @@ func (l *look) roles(ctx context.Context, needs []query.Need) (bool, error) {
 	if l.event != nil {
 		id := string(l.event.Actor.ID)
 		if _, ok := users[id]; !ok {
-			// The adapter takes a login for a hint and proves the id; there is none in an event.
-			users[id] = query.User{ID: id, Login: id}
+			// Adapters take a login for a hint and prove the id.
+			users[id] = query.User{ID: id, Login: cmp.Or(l.login, id)}
 		}
 	}
 	missing := l.book.Missing(needs, users)
