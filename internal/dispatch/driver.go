@@ -18,6 +18,13 @@ type Driver interface {
 // JSON is the name of the driver that only writes records down.
 const JSON = "json"
 
+// Complete is what records say when the specification is complete.
+const Complete = "v1"
+
+// Declared is what this build says of its specification. It is the one place that opens the gate of ADR 0149: Complete,
+// once SPEC declares entity-source/v1 and authorization/v2 complete.
+const Declared = Draft
+
 // What the gate refuses with.
 var (
 	ErrDraft  = errors.New("output driver is closed while the specification is a draft")
@@ -30,7 +37,7 @@ func Allowed(driver, spec string, killed bool) error {
 	switch {
 	case killed:
 		return ErrKilled
-	case spec != "v1" && driver != JSON:
+	case spec != Complete && driver != JSON:
 		return fmt.Errorf("%w: %s needs a complete entity-source/v1 and authorization/v2, this is %s; use %s",
 			ErrDraft, driver, spec, JSON)
 	}

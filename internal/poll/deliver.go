@@ -37,6 +37,12 @@ func (e *Engine) Deliver(ctx context.Context, h Hand) (sent, failed int, err err
 		if h.Limit > 0 {
 			n = min(n, h.Limit-sent-failed)
 		}
+		if b, ok := h.Driver.(dispatch.Bounded); ok {
+			n = min(n, b.Free(ctx))
+		}
+		if n == 0 {
+			return sent, failed, nil
+		}
 		rows, err := led.Claim(ctx, h.Now(), n, lease)
 		if err != nil {
 			return sent, failed, fmt.Errorf("claim: %w", err)
@@ -78,6 +84,9 @@ func (e *Engine) hand(ctx context.Context, h Hand, rows []coverage.Delivery) (to
 		h.tell(open, r.Key)
 		delete(open, r.Key)
 		took++
+		if r.Outcome == dispatch.Started {
+			continue // it stays with the driver until a receipt comes
+		}
 		if err := e.opt.Ledger.Done(ctx, h.Now(), r); err != nil {
 			return took, errors.Join(append(errs, fmt.Errorf("record receipt: %w", err))...)
 		}

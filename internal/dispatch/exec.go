@@ -1,0 +1,191 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/fullsend-ai/discovery/coverage"
+)
+
+// Names of the drivers that start runs.
+const (
+	ExecName     = "exec"
+	GHAName      = "gha-dispatch"
+	PipelineName = "gitlab-pipeline"
+)
+
+// Started is the outcome of a delivery whose run was started and has not ended. It is never recorded: the delivery stays
+// with the driver until a receipt comes or its lease is over.
+const Started = "started"
+
+// Bounded is implemented by drivers that take only so many records at once. Free says how many now; it may wait until
+// there is room, and returns 0 when none will be taken any more.
+type Bounded interface {
+	Free(ctx context.Context) int
+}
+
+// Asker is implemented by drivers whose runs outlive Start. Ask returns a receipt for every record whose run is known:
+// Started while it lives. A record without a receipt has no run.
+type Asker interface {
+	Ask(ctx context.Context, rs []Record) ([]coverage.Receipt, error)
+}
+
+// ErrNoRun is returned by Cancel for a record of which no run is known.
+var ErrNoRun = errors.New("no run is known")
+
+// Canceler is implemented by drivers that can end a run. It returns nil only when the run has surely been told to end.
+type Canceler interface {
+	Cancel(ctx context.Context, r *Record) error
+}
+
+// ExecOptions of the driver exec.
+type ExecOptions struct {
+	Program string
+	Args    func(r *Record) []string // argv of the run of a record, without the program
+	Max     int                      // runs of this process at once
+	Output  *os.File                 // of the runs; nil: none
+	Now     func() time.Time
+	// Alive reports whether a run of a group lives on this machine, whoever started it.
+	Alive func(group string) (pid int, alive bool, err error)
+}
+
+// Exec starts bound runs as processes of this machine. A run writes its receipt itself, so that it survives both; the
+// driver only tells of runs that ended without one.
+type Exec struct {
+	o ExecOptions
+
+	mu    sync.Mutex
+	slots chan struct{}
+	procs map[*exec.Cmd]bool
+	ended []coverage.Receipt
+	done  sync.WaitGroup
+}
+
+// NewExec makes the driver.
+func NewExec(o ExecOptions) *Exec {
+	return &Exec{o: o, slots: make(chan struct{}, max(o.Max, 1)), procs: map[*exec.Cmd]bool{}}
+}
+
+// Name is exec.
+func (*Exec) Name() string { return ExecName }
+
+// Free waits until another run may be started.
+func (x *Exec) Free(ctx context.Context) int {
+	select {
+	case x.slots <- struct{}{}:
+		<-x.slots
+	case <-ctx.Done():
+		return 0
+	}
+	return cap(x.slots) - len(x.slots)
+}
+
+// Start starts one process per record and does not wait for its end. A process that finds another run of its group
+// leaves the record to that one.
+func (x *Exec) Start(ctx context.Context, rs []Record) ([]coverage.Receipt, error) {
+	var out []coverage.Receipt
+	var errs []error
+	for i := range rs {
+		r := &rs[i]
+		select {
+		case x.slots <- struct{}{}:
+		case <-ctx.Done():
+			return out, errors.Join(append(errs, ctx.Err())...)
+		}
+		if err := x.start(r); err != nil {
+			<-x.slots
+			errs = append(errs, fmt.Errorf("start the run of %s: %w", r.Key, err))
+			continue
+		}
+		out = append(out, coverage.Receipt{Key: r.Key, Decision: r.Decision, Outcome: Started, At: x.o.Now().UTC()})
+	}
+	return out, errors.Join(errs...)
+}
+
+func (x *Exec) start(r *Record) error {
+	c := exec.Command(x.o.Program, x.o.Args(r)...)
+	if x.o.Output != nil {
+		c.Stdout, c.Stderr = x.o.Output, x.o.Output
+	}
+	apart(c)
+	if err := c.Start(); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	x.procs[c] = true
+	x.mu.Unlock()
+	x.done.Add(1)
+	key, decision := r.Key, r.Decision
+	go func() {
+		defer x.done.Done()
+		err := c.Wait()
+		x.mu.Lock()
+		delete(x.procs, c)
+		// 0 and 3 are ends of a run that has said itself what became of the candidate.
+		if code := c.ProcessState.ExitCode(); code != 0 && code != 3 {
+			x.ended = append(x.ended, coverage.Receipt{Key: key, Decision: decision, Outcome: coverage.Failed,
+				At: x.o.Now().UTC(), Why: fmt.Sprintf("the run ended without a word: %v", err)})
+		}
+		x.mu.Unlock()
+		<-x.slots
+	}()
+	return nil
+}
+
+// Wait waits for every run that this driver started. When ctx ends they are asked to stop, and waited for: a run that is
+// stopped says so. It returns receipts for those that ended without one; they come after whatever runs have written.
+func (x *Exec) Wait(ctx context.Context) []coverage.Receipt {
+	all := make(chan struct{})
+	go func() { x.done.Wait(); close(all) }()
+	select {
+	case <-all:
+	case <-ctx.Done():
+		x.mu.Lock()
+		for c := range x.procs {
+			_ = c.Process.Signal(os.Interrupt)
+		}
+		x.mu.Unlock()
+		<-all
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	out := x.ended
+	x.ended = nil
+	return out
+}
+
+// Ask tells which records have a live run on this machine.
+func (x *Exec) Ask(_ context.Context, rs []Record) ([]coverage.Receipt, error) {
+	var out []coverage.Receipt
+	for i := range rs {
+		_, alive, err := x.o.Alive(rs[i].Group())
+		if err != nil {
+			return out, err
+		}
+		if alive {
+			out = append(out, coverage.Receipt{Key: rs[i].Key, Decision: rs[i].Decision, Outcome: Started, At: x.o.Now().UTC()})
+		}
+	}
+	return out, nil
+}
+
+// Cancel asks the run of the record's group to stop.
+func (x *Exec) Cancel(_ context.Context, r *Record) error {
+	pid, alive, err := x.o.Alive(r.Group())
+	switch {
+	case err != nil:
+		return err
+	case !alive || pid <= 1:
+		return fmt.Errorf("%w on this machine for %s", ErrNoRun, r.Key)
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Signal(os.Interrupt)
+}
