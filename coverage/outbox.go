@@ -3,6 +3,7 @@ package coverage
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -405,7 +406,7 @@ func (l *Ledger) noteRead(tx txn, now time.Time, r Receipt) error {
 }
 
 func ignoreUnchanged(err error) error {
-	if err == errUnchanged {
+	if errors.Is(err, errUnchanged) {
 		return nil
 	}
 	return err
@@ -521,7 +522,7 @@ func parseDeliveryKey(key string) (string, scope.Identity, error) {
 // updateAll runs f in one transaction over all scopes.
 func (l *Ledger) updateAll(ctx context.Context, f func(txn) error) error {
 	err := l.store.Update(ctx, func(tx Tx) error { return f(txn{tx}) })
-	if err == errUnchanged || err == nil {
+	if err == nil || errors.Is(err, errUnchanged) {
 		return nil
 	}
 	return fmt.Errorf("ledger: %w", err)

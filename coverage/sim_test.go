@@ -213,7 +213,16 @@ func TestCrashAtEveryUpdate(t *testing.T) {
 	}
 }
 
-// The child of TestKilled: it runs one cycle on a file and tells every commit and every delivery on standard output.
+// say tells one line on standard output and waits until it was heard, so that the end comes exactly there.
+func say(words ...any) error {
+	if _, err := fmt.Println(words...); err != nil {
+		return err
+	}
+	_, err := os.Stdin.Read(make([]byte, 1))
+	return err
+}
+
+// The child of TestKilled: it runs one cycle on a file and tells every commit and every delivery.
 func child(path string, step, attempt int) error {
 	s, err := coverage.OpenFile(context.Background(), path, coverage.FileOptions{Wait: 10 * time.Second})
 	if err != nil {
@@ -221,11 +230,10 @@ func child(path string, step, attempt int) error {
 	}
 	defer s.Close()
 	err = cycle(telling{s}, worldAt(step, attempt), step == worldSteps-1, func(d coverage.Delivery) error {
-		_, err := fmt.Println("deliver", d.Key+d.Decision)
-		return err
+		return say("deliver", d.Key+d.Decision)
 	})
 	if err == nil {
-		fmt.Println("end")
+		err = say("end")
 	}
 	return err
 }
@@ -233,12 +241,20 @@ func child(path string, step, attempt int) error {
 type telling struct{ coverage.Store }
 
 func (s telling) Update(ctx context.Context, f func(coverage.Tx) error) error {
-	fmt.Println("update")
-	return s.Store.Update(ctx, func(tx coverage.Tx) error {
+	if err := say("before"); err != nil {
+		return err
+	}
+	err := s.Store.Update(ctx, func(tx coverage.Tx) error {
 		err := f(tx)
-		fmt.Println("commit")
+		if err == nil {
+			err = say("within")
+		}
 		return err
 	})
+	if err == nil {
+		err = say("after")
+	}
+	return err
 }
 
 // SPEC CO-40: the same with a process that is killed around its transactions.
@@ -258,6 +274,7 @@ func TestKilled(t *testing.T) {
 			if ended {
 				break
 			}
+			require.Less(t, attempt, 4, "nobody killed it")
 			kills++
 			s := openFile(t, path)
 			r, err := coverage.Check(context.Background(), s)
@@ -281,6 +298,8 @@ func runChild(t *testing.T, path string, step, attempt, lines int, got map[strin
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	sc := bufio.NewScanner(out)
 	for n := 0; sc.Scan(); n++ {
@@ -293,6 +312,10 @@ func runChild(t *testing.T, path string, step, attempt, lines int, got map[strin
 		}
 		if n >= lines && !ended {
 			require.NoError(t, cmd.Process.Kill())
+			break
+		}
+		if _, err := in.Write([]byte{'\n'}); err != nil {
+			break // it is gone; why is told by its end
 		}
 	}
 	err = cmd.Wait()
