@@ -13,7 +13,7 @@ import (
 type Snapshot struct {
 	At     time.Time       `json:"at"`
 	Schema int             `json:"schema"`
-	Size   int64           `json:"size"` // bytes of the file; 0 in memory
+	Size   int64           `json:"size"`   // bytes of the file; 0 in memory
 	Cycles []Cycle         `json:"cycles"` // the last of every input driver
 	Scopes []ScopeSnapshot `json:"scopes"`
 	Outbox OutboxSnapshot  `json:"outbox"`
