@@ -31,6 +31,7 @@ type Step struct {
 	Op       string         `json:"op"` // and, or, not, any, no, test
 	Text     string         `json:"text"`
 	Verdict  Verdict        `json:"verdict"`
+	Field    string         `json:"field,omitempty"`    // of any, no and test
 	Presence string         `json:"presence,omitempty"` // of the fact: known, partial, unknown
 	Values   []string       `json:"values,omitempty"`   // as the language spells them, long ones cut
 	Why      string         `json:"why,omitempty"`      // why the fact is not known
@@ -45,6 +46,7 @@ type TraceElement struct {
 	Actor    string    `json:"actor,omitempty"` // stable id
 	At       time.Time `json:"at,omitzero"`
 	Standing string    `json:"standing"`
+	Why      string    `json:"why,omitempty"` // of the standing; Explain does not know it, who keeps the roles may set it
 	Truth    Verdict   `json:"truth"`
 	Steps    []Step    `json:"steps,omitempty"`
 }
@@ -111,7 +113,7 @@ func (ev *evaluation) steps(xs []expr, el *Element) []Step {
 
 func (ev *evaluation) stepOfQuantifier(s *Step, q *quantExpr) {
 	fact := ev.facts.Get(q.field.ID)
-	s.Presence, s.Why = fact.Presence.String(), fact.Why
+	s.Field, s.Presence, s.Why = q.field.Name, fact.Presence.String(), fact.Why
 	for i := range fact.Items {
 		el := &fact.Items[i]
 		s.Elements = append(s.Elements, TraceElement{
@@ -137,7 +139,7 @@ func writerOf(el *Element) string {
 func (ev *evaluation) stepOfTest(s *Step, t *testExpr, el *Element) {
 	var one [1]Value
 	presence, values := ev.values(t, el, &one)
-	s.Presence = presence.String()
+	s.Field, s.Presence = t.field.Name, presence.String()
 	for i := range values {
 		s.Values = append(s.Values, cut(valueText(&values[i])))
 	}
@@ -232,7 +234,7 @@ func (s Step) printElements(b *strings.Builder, depth int) {
 			others++
 			continue
 		}
-		fmt.Fprintf(b, "%s%-8s %s by %s, %s\n", indent(depth), e.Truth, quote(e.Key), e.Writer, e.Standing)
+		fmt.Fprintf(b, "%s%-8s %s by %s, %s%s\n", indent(depth), e.Truth, quote(e.Key), e.Writer, e.Standing, reason(e.Why))
 		for _, t := range e.Steps {
 			t.print(b, depth+1)
 		}
@@ -240,6 +242,13 @@ func (s Step) printElements(b *strings.Builder, depth int) {
 	if others > 0 {
 		fmt.Fprintf(b, "%s%-8s elements that cannot satisfy it: %d\n", indent(depth), False, others)
 	}
+}
+
+func reason(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + plainText(why)
 }
 
 // plainText is s without what could move a terminal's cursor or reorder its text.

@@ -2,6 +2,7 @@ package poll
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,7 @@ type verdict struct {
 	until     time.Time
 	rests     []string
 	why       []string // reasons that no read can mend, for people
+	last      map[string]json.RawMessage
 }
 
 // decide routes an entity's facts. A match becomes a candidate only when every element that bears on it was read; until
@@ -100,7 +102,12 @@ func (j *judge) candidate(ctx context.Context, v *verdict, h int, qs []*query.Bo
 	}
 	c := coverage.Candidate{Source: hn.Name, Version: j.run.t.comp.version[h], Digests: d.Digests, Hold: d.Trigger != query.True}
 	if !c.Hold {
-		c.Evidence = j.evidence(h, qs, f, v.rests, views, now)
+		full, short := j.evidence(h, qs, f, v.rests, views, now)
+		c.Evidence = full
+		if v.last == nil {
+			v.last = map[string]json.RawMessage{}
+		}
+		v.last[hn.Name] = short
 	}
 	v.match = append(v.match, c)
 }
@@ -132,7 +139,7 @@ func (j *judge) row(ctx context.Context, it *adapters.Item, rec *coverage.Record
 // fill completes a record with verdicts that are final for its facts.
 func (j *judge) fill(rec *coverage.Record, v *verdict, f *query.Facts) {
 	rec.Judged = j.run.t.comp.hash
-	rec.Match, rec.Undecided = v.match, v.undecided
+	rec.Match, rec.Undecided, rec.Evidence = v.match, v.undecided, v.remembered()
 	rec.Again = append(rec.Again, due(v.until)...)
 	users := admission.Users(f)
 	for _, id := range v.rests {
