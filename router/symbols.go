@@ -57,6 +57,8 @@ type slot struct {
 	atom  *query.Atom // quantifier and lazy
 	// anchors of a quantifier: literals of which an element must have one for the condition to hold. None: any may.
 	anchors []int32
+	// of a lazy comparison of a plain field with now, which is decided without asking the atom where it can be.
+	clock query.TimeTest
 }
 
 const noLane = -1
@@ -207,6 +209,9 @@ func (s *symbols) atomSlot(a *query.Atom, v query.ViewID) int32 {
 		n := slot{kind: lazy, lane: noLane, view: v, atom: a}
 		if !plain {
 			n.kind, n.lane, n.anchors = quantifier, s.whole(a.Field()), s.literals(a.Necessary())
+		}
+		if ts := a.TimeTests(); plain && len(ts) == 1 && ts[0].Op != query.OpIn {
+			n.clock = ts[0]
 		}
 		i = s.addSlot(n)
 		s.ofAtom[k] = i

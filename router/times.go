@@ -3,6 +3,7 @@ package router
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/fullsend-ai/discovery/query"
 )
@@ -51,4 +52,26 @@ func (c *clockwork) after(base, now int64) int64 {
 		return never
 	}
 	return base - c.offsets[i-1]
+}
+
+// instantOf is the fact's moment where it is known to be one instant.
+func instantOf(f *query.Fact) (ms int64, ok bool) {
+	if f.Presence != query.Known || len(f.Values) != 1 || f.Values[0].Type != query.TypeInstant {
+		return 0, false
+	}
+	return f.Values[0].Time.UnixMilli(), true
+}
+
+// holdsAt is `at op now+offset`, for the four orders of instants.
+func holdsAt(t *query.TimeTest, at, now int64) bool {
+	b := now + int64(t.Offset/time.Millisecond)
+	switch t.Op {
+	case query.OpLt:
+		return at < b
+	case query.OpLe:
+		return at <= b
+	case query.OpGt:
+		return at > b
+	}
+	return at >= b
 }

@@ -64,7 +64,9 @@ func (w *work) segment(s *segment, anchor uint8) {
 			return
 		}
 	}
-	for _, e := range s.entries {
+	truth := w.truth
+	for i := range s.entries {
+		e := &s.entries[i]
 		c, bit := &w.cells[e.query>>6], uint64(1)<<(e.query&63)
 		if c.seen&bit != 0 {
 			continue
@@ -73,23 +75,27 @@ func (w *work) segment(s *segment, anchor uint8) {
 			w.summary[e.query>>12] |= 1 << (e.query >> 6 & 63)
 		}
 		c.seen |= bit
-		switch min(most, w.rest(e.rest)) {
+		t := isTrue
+		if isLiteral(e.rest) { // most are: the rest of the work inline
+			if t = truth[e.rest>>1]; t == untouched {
+				t = w.lanes[w.laneOf[e.rest>>1]]
+			}
+			if t == pendingTruth {
+				t = w.evaluate(int32(e.rest >> 1))
+			}
+			if e.rest&1 != 0 {
+				t = 4 - t
+			}
+		} else if e.rest != opNone {
+			t = w.block(e.rest & lengthMax)
+		}
+		switch min(most, t) {
 		case isTrue:
 			c.match |= bit
 		case isUnknown:
 			c.undecided |= bit
 		}
 	}
-}
-
-func (w *work) rest(x word) uint8 {
-	switch x & opMask {
-	case 0:
-		return w.of(x)
-	case opAnd:
-		return w.block(x & lengthMax)
-	}
-	return isTrue
 }
 
 // collect writes the answer.

@@ -342,12 +342,24 @@ func (w *work) of(lit word) uint8 {
 
 func (w *work) evaluate(slot int32) uint8 {
 	s := &w.router.syms.slots[slot]
-	t := truthOf(s.atom.Truth(w.facts, w.viewOf(s), w.now))
 	if s.kind == lazy {
 		w.touched = append(w.touched, slot)
 	}
+	t := w.decide(s)
 	w.truth[slot] = t
 	return t
+}
+
+func (w *work) decide(s *slot) uint8 {
+	if s.clock.Field != 0 {
+		if at, ok := instantOf(w.facts.Get(s.clock.Field)); ok {
+			if holdsAt(&s.clock, at, w.now.UnixMilli()) {
+				return isTrue
+			}
+			return isFalse
+		}
+	}
+	return truthOf(s.atom.Truth(w.facts, w.viewOf(s), w.now))
 }
 
 // viewOf is the view that an atom is evaluated under; a plain fact has none.

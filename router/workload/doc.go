@@ -1,0 +1,2 @@
+// Package workload generates the queries and entities on which routing is measured.
+package workload
