@@ -126,11 +126,12 @@ func (a *applier) known(e *entityRow, p *pairRow, c *Candidate) (bool, error) {
 		return false, err
 	}
 	if row != nil {
+		next := row.Next != nil
 		switch {
-		case row.Next != nil && row.Next.Dec.same(p.entries, c.Version, c.Digests):
+		case next && p.sameAs(&row.Next.Dec, c, true):
 			return true, a.adopt(row, &row.Next.Dec, c)
-		case row.Dec.same(p.entries, c.Version, c.Digests):
-			if row.Next != nil { // back to what the driver has already
+		case p.sameAs(&row.Dec, c, !next):
+			if next { // back to what the driver has already
 				row.Next = nil
 				p.pending = row.Dec.ID
 				if err := a.tx.saveRow(row); err != nil {
@@ -140,9 +141,13 @@ func (a *applier) known(e *entityRow, p *pairRow, c *Candidate) (bool, error) {
 			return true, a.adopt(row, &row.Dec, c)
 		}
 	}
+	stands := len(p.closed) - 1
+	if i := slices.IndexFunc(p.closed, p.is); i >= 0 {
+		stands = i
+	}
 	for i := len(p.closed) - 1; i >= 0; i-- {
 		d := &p.closed[i]
-		if !d.same(p.entries, c.Version, c.Digests) {
+		if !p.sameAs(d, c, row == nil && i == stands) {
 			continue
 		}
 		d.Version, d.Digests = c.Version, maps.Clone(c.Digests)
@@ -152,6 +157,18 @@ func (a *applier) known(e *entityRow, p *pairRow, c *Candidate) (bool, error) {
 		return true, nil
 	}
 	return false, nil
+}
+
+// is says that d is what was decided last.
+func (p *pairRow) is(d decision) bool { return d.Version == p.version && maps.Equal(d.Digests, p.digests) }
+
+// sameAs says that c is no other decision than d. A decision of another version counts when the source has just been
+// edited, and only the one that stands: what lies behind it may have no part in common with c and would equal anything.
+func (p *pairRow) sameAs(d *decision, c *Candidate, stands bool) bool {
+	if d.Version != c.Version && !(stands && p.version != c.Version) {
+		return false
+	}
+	return d.same(p.entries, c.Version, c.Digests)
 }
 
 // adopt takes the parts of a new version of the source into a decision that they do not change.
