@@ -32,6 +32,16 @@ func (c *call) user() {
 	}
 }
 
+// searchUsers finds accounts by id, which survives a change of login; of the search by words there is none here
+// (routers/api/v1/user/user.go, Search).
+func (c *call) searchUsers() {
+	rows := []any{}
+	if u, ok := c.w.UserByID(int64(atoi(c.q.Get("uid")))); ok && !u.Deleted {
+		rows = append(rows, c.account(u.ID, c.doer))
+	}
+	c.json(http.StatusOK, map[string]any{"ok": true, "data": rows})
+}
+
 func (c *call) getRepo() { c.json(http.StatusOK, c.repository(c.repo)) }
 
 // getRepoByID answers signed-in callers only, also for a public repository (routers/api/v1/api.go, reqToken).

@@ -15,6 +15,7 @@ func routes() []route {
 		{get, "version", "version", sim.ClassServer, "", (*call).version},
 		{get, "settings/api", "settings.api", sim.ClassServer, "", (*call).settings},
 		{get, "user", "user.self", sim.ClassIdentity, "user", (*call).self},
+		{get, "users/search", "users.search", sim.ClassRole, "user", (*call).searchUsers},
 		{get, "users/{login}", "user.get", sim.ClassIdentity, "user", (*call).user},
 		{get, repo, "repo.get", sim.ClassIdentity, "repository", (*call).getRepo},
 		{get, "repositories/{id}", "repo.byid", sim.ClassIdentity, "repository", (*call).getRepoByID},
