@@ -10,7 +10,8 @@ func (b *Bound) Outstanding(f *Facts, v View, now time.Time) []Need {
 	return tidyNeeds(ev.outstanding(nil, b.root, false))
 }
 
-// outstanding skips complements of quantifiers: they support nothing.
+// outstanding: complements of quantifiers support nothing, but while one is undecided it keeps what stands beside it from
+// counting.
 func (ev *evaluation) outstanding(out []Need, x expr, negated bool) []Need {
 	switch x := x.(type) {
 	case *andExpr:
@@ -24,7 +25,7 @@ func (ev *evaluation) outstanding(out []Need, x expr, negated bool) []Need {
 	case *notExpr:
 		out = ev.outstanding(out, x.x, !negated)
 	case *quantExpr:
-		if x.no == negated {
+		if x.no == negated || ev.truth(x, nil) == VerdictUnknown {
 			out = ev.needsOfQuantifier(out, x)
 		}
 	case *testExpr:
