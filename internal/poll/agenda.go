@@ -42,20 +42,22 @@ func (r *run) agenda(ctx context.Context) error {
 		for i := range ents {
 			seen[ents[i].Ref.Identity] = true
 		}
-		recs, err := r.look(ctx, ents)
-		if err != nil {
-			if ctx.Err() != nil {
-				return err
+		recs, halt := r.look(ctx, ents)
+		if halt != nil && ctx.Err() != nil {
+			return halt
+		}
+		if len(recs) > 0 {
+			out, err := r.led().Settle(ctx, r.sc, recs)
+			if err != nil {
+				return errLedger{err}
 			}
-			r.sum.fail(fmt.Errorf("follow-up reads: %w", err))
+			r.sum.add(out)
+			r.sum.Read = true
+		}
+		if halt != nil {
+			r.sum.fail(fmt.Errorf("follow-up reads: %w", halt))
 			return r.report()
 		}
-		out, err := r.led().Settle(ctx, r.sc, recs)
-		if err != nil {
-			return errLedger{err}
-		}
-		r.sum.add(out)
-		r.sum.Read = true
 	}
 	return ctx.Err()
 }
@@ -86,7 +88,8 @@ type work struct {
 	failed  *adapters.Error
 }
 
-// look reads a batch of entities as far as their verdicts need, and makes their records.
+// look reads a batch of entities as far as their verdicts need, and makes their records. The error says why the rest of
+// the agenda has to wait; the records beside it are good.
 func (r *run) look(ctx context.Context, ents []coverage.Entity) ([]coverage.Record, error) {
 	cat := r.t.Adapter.Catalogue(r.t.Config.Kind)
 	ws := make([]*work, len(ents))
@@ -100,11 +103,17 @@ func (r *run) look(ctx context.Context, ents []coverage.Entity) ([]coverage.Reco
 	if err := r.pursue(ctx, ws); err != nil {
 		return nil, err
 	}
-	recs := make([]coverage.Record, len(ws))
-	for i, w := range ws {
-		recs[i] = r.record(w)
+	recs := make([]coverage.Record, 0, len(ws))
+	var halt error
+	for _, w := range ws {
+		// What the budget or the provider's word kept from being read was not tried: it stays due as it is.
+		if w.failed != nil && (errors.Is(w.failed, adapters.ErrBudget) || errors.Is(w.failed, adapters.ErrThrottled)) {
+			halt = w.failed
+			continue
+		}
+		recs = append(recs, r.record(w))
 	}
-	return recs, nil
+	return recs, halt
 }
 
 // pursue reads on until nothing that could decide is left to ask, or the rounds are over.
@@ -113,10 +122,11 @@ func (r *run) pursue(ctx context.Context, ws []*work) error {
 		if err := r.read(ctx, ws); err != nil {
 			return err
 		}
-		if err := r.roles(ctx, ws); err != nil {
+		asked, err := r.roles(ctx, ws)
+		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(ws, func(w *work) bool { return w.open }) {
+		if !asked && !slices.ContainsFunc(ws, func(w *work) bool { return w.open }) {
 			break
 		}
 	}
@@ -183,20 +193,15 @@ func (r *run) take(ctx context.Context, w *work, it adapters.Item) {
 				it.Updated.UTC().Format(time.RFC3339), w.ent.Updated.UTC().Format(time.RFC3339))}
 		return
 	}
-	w.read = w.read.Union(w.want)
-	w.want = query.FieldSet{}
-	if w.facts == nil {
-		w.facts = it.Facts
-	} else {
-		w.facts.Merge(it.Facts)
-	}
+	w.read, w.facts = w.want, it.Facts
 	r.route(ctx, w)
 }
 
-// route decides an entity on what is known and sets what to ask next.
+// route decides an entity on what is known and sets what to ask next: everything again, with what is missing, so that a
+// verdict never rests on parts of different moments.
 func (r *run) route(ctx context.Context, w *work) {
 	w.verdict = r.judge.decide(ctx, w.item.Ref, w.facts, w.item.ReadAt)
-	w.open = false
+	w.open, w.want = false, w.read
 	for _, n := range w.verdict.needs {
 		if n.Actor == "" && !w.read.Has(n.Field) {
 			w.want.Add(n.Field)
@@ -205,8 +210,9 @@ func (r *run) route(ctx context.Context, w *work) {
 	}
 }
 
-// roles looks up every actor that the batch's verdicts need, once, and routes again what waited for them.
-func (r *run) roles(ctx context.Context, ws []*work) error {
+// roles looks up every actor that the batch's verdicts need, once, and routes again what waited for them. A role may show
+// that another one is needed.
+func (r *run) roles(ctx context.Context, ws []*work) (asked bool, err error) {
 	ask := map[string]query.User{}
 	for _, w := range ws {
 		if w.item.State != adapters.Present || w.facts == nil {
@@ -217,48 +223,54 @@ func (r *run) roles(ctx context.Context, ws []*work) error {
 		}
 	}
 	if len(ask) == 0 {
-		return nil
+		return false, nil
 	}
 	if err := r.learn(ctx, ask); err != nil {
-		return err
+		return false, err
 	}
 	for _, w := range ws {
 		if w.item.State != adapters.Present || w.facts == nil || len(w.verdict.needs) == 0 {
 			continue
 		}
-		want := w.want
 		r.route(ctx, w)
-		w.want = w.want.Union(want)
-		w.open = w.open || !want.Empty()
 	}
-	return nil
+	return true, nil
 }
 
-// learn asks the provider for roles and notes what is verified.
+// learn asks the provider for roles and notes what it answers.
 func (r *run) learn(ctx context.Context, ask map[string]query.User) error {
+	found, err := r.ask(ctx, ask)
+	if err != nil {
+		return err
+	}
+	r.book.Learn(found)
+	return r.noteRoles(ctx, found)
+}
+
+// ask asks for the roles of some actors, in a fixed order.
+func (r *run) ask(ctx context.Context, ask map[string]query.User) ([]adapters.Finding, error) {
 	users := make([]query.User, 0, len(ask))
 	for _, u := range ask {
 		users = append(users, u)
 	}
 	slices.SortFunc(users, func(a, b query.User) int { return strings.Compare(a.ID, b.ID) })
-	found, err := r.t.session.Roles(ctx, users)
-	if err != nil {
-		return err
-	}
-	r.book.Learn(found)
+	return r.t.session.Roles(ctx, users)
+}
+
+// noteRoles keeps what was verified, and of everything else that it was asked: who cannot be verified must not stand
+// before the others for ever.
+func (r *run) noteRoles(ctx context.Context, found []adapters.Finding) error {
 	if r.led() == nil {
 		return nil // a question, no cycle: it leaves no trace
 	}
-	var known []coverage.Actor
-	for _, f := range found {
+	as := make([]coverage.Actor, len(found))
+	for i, f := range found {
+		as[i] = coverage.Actor{ID: f.Actor.ID, Login: f.Actor.Login, At: r.clock}
 		if f.Verified {
-			known = append(known, coverage.Actor{ID: f.Actor.ID, Login: f.Actor.Login, Role: f.Role.String(), At: f.At})
+			as[i].Role, as[i].At = f.Role.String(), f.At
 		}
 	}
-	if len(known) == 0 {
-		return nil
-	}
-	if _, err := r.led().NoteRoles(ctx, r.sc, known); err != nil {
+	if _, err := r.led().NoteRoles(ctx, r.sc, as); err != nil {
 		return errLedger{err}
 	}
 	return nil
@@ -282,15 +294,17 @@ func (r *run) recheck(ctx context.Context) error {
 	if len(ask) == 0 {
 		return nil
 	}
-	err = r.learn(ctx, ask)
-	var led errLedger
-	if errors.As(err, &led) || ctx.Err() != nil {
-		return err
-	}
+	found, err := r.ask(ctx, ask)
 	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
 		r.sum.fail(fmt.Errorf("role recheck: %w", err))
+		return nil
 	}
-	return nil
+	// What was not verified is not learned: the login on file may be an old one, and a row will tell the new one.
+	r.book.Learn(slices.DeleteFunc(slices.Clone(found), func(f adapters.Finding) bool { return !f.Verified }))
+	return r.noteRoles(ctx, found)
 }
 
 // record is what is settled about one entity of a batch.
