@@ -172,6 +172,9 @@ func (r *run) broken(ctx context.Context, t *coverage.Task, err error) error {
 		r.sum.Read = true
 	}
 	r.sum.fail(fmt.Errorf("%s %s: %w", t.Kind, t.Walk, err))
+	if errors.Is(err, adapters.ErrBudget) {
+		return nil // no failure: the task stays open, and the next cycle's budget reads on
+	}
 	if err := r.led().Fail(ctx, t, f, r.clock); err != nil {
 		return errLedger{err}
 	}
