@@ -82,6 +82,12 @@
 //	    reports a check on the head commit: success, failure, pending, error or warning
 //	mention on as from
 //	    lets another entity refer to this one
+//	type on as [type]
+//	    sets the issue type; without one takes it off
+//	link on as to [off]
+//	    lets a change proposal close this work item when it is merged, or no longer
+//	move on as to [name]
+//	    transfers a work item to another repository, where it gets a new number and id
 //	react on as
 //	    adds a reaction
 //	set-updated on at

@@ -225,6 +225,8 @@ type Entity struct {
 	Assignees []Actor
 	Reviewers []Actor // asked and not yet answered
 	Milestone *Milestone
+	Type      string    // issue type; "" none
+	Links     []Link    // proposals that would close this work item
 	Comments  []Comment // by creation
 	Reviews   []Review
 	Events    []Event
@@ -235,6 +237,9 @@ type Entity struct {
 	Due                time.Time
 	LastChange         time.Time // the newest change of any kind, also one that moves no clock
 }
+
+// Link is a change proposal that another entity names.
+type Link struct{ RepoID, Number int64 }
 
 // Fork reports whether the change proposal comes from another repository.
 func (e Entity) Fork() bool { return e.Kind == ChangeProposal && e.HeadRepo != e.Repo.ID }

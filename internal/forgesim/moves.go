@@ -39,6 +39,9 @@ const (
 	StatusReported
 	Reacted
 	AccountDeleted // an assignee is gone
+	TypeSet
+	LinkChanged
+	Transferred
 	// UpdatedSet is a direct write of "updated" by a caller, forwards or backwards.
 	UpdatedSet
 	numChanges
@@ -72,7 +75,7 @@ func GiteaMoves() Moves {
 		LabelRenamed, LabelDeleted,
 		MilestoneRenamed, MilestoneClosed, MilestoneDeleted,
 		CommentEdited, CommentDeleted,
-		StatusReported, Reacted, AccountDeleted,
+		StatusReported, Reacted, AccountDeleted, TypeSet, LinkChanged, Transferred,
 		UpdatedSet, // PATCH updated_at is ignored
 	)
 }
@@ -80,6 +83,19 @@ func GiteaMoves() Moves {
 // ForgejoMoves is GiteaMoves, except that Forgejo's PATCH accepts updated_at
 // (forgejo, routers/api/v1/repo/issue.go, SetIssueUpdateDate), also backwards.
 func ForgejoMoves() Moves { return GiteaMoves() | MovesOf(UpdatedSet) }
+
+// GitHubMoves is what reports of users show, for nothing is documented (github/docs#3406): comments that are deleted
+// move nothing (neomjs/neo#10092), nor do labels and milestones that are renamed or deleted (martinthomson/i-d-template#229,
+// actions/stale#855), links (neomjs/neo#10093), or statuses. Of titles, bodies, locks and types no test is known; here they move it,
+// and a world that wants the worst takes them out.
+func GitHubMoves() Moves {
+	return allMoves.Without(
+		LabelRenamed, LabelDeleted,
+		MilestoneRenamed, MilestoneClosed, MilestoneDeleted,
+		CommentDeleted, StatusReported, Reacted, Mentioned, AccountDeleted,
+		LinkChanged, Transferred, UpdatedSet,
+	)
+}
 
 // A Profile is what a world takes from the provider that it plays.
 type Profile struct {
@@ -99,6 +115,11 @@ func Gitea() Profile {
 // Forgejo is the profile of Forgejo.
 func Forgejo() Profile {
 	return Profile{Name: "forgejo", Moves: ForgejoMoves(), DraftByTitle: true, SharedNumbers: true}
+}
+
+// GitHub is the profile of GitHub.
+func GitHub() Profile {
+	return Profile{Name: "github", Moves: GitHubMoves(), SharedNumbers: true}
 }
 
 // touch is the last change of one kind.

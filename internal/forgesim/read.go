@@ -220,7 +220,12 @@ func (w *World) view(t *thread, s *record, m Moves) Entity {
 		by := actor(s.mergedBy)
 		e.MergedBy = &by
 	}
-	e.Milestone = w.stoneOf(s.stone)
+	e.Milestone, e.Type = w.stoneOf(s.stone), s.issueType
+	for _, id := range s.links {
+		if l := w.threads[id]; l != nil && !l.now().gone {
+			e.Links = append(e.Links, Link{l.repo.ID, l.number})
+		}
+	}
 	for _, id := range s.assignees {
 		e.Assignees = append(e.Assignees, actor(id))
 	}

@@ -74,6 +74,18 @@ func entityVerbs() []Verb {
 		{"push", "on as [sha]", "moves the head of a change proposal", func(w *World, a args) error { return w.Push(a["on"], a["as"], a["sha"]) }},
 		{"status", "on as context state", "reports a check on the head commit: success, failure, pending, error or warning", doStatus},
 		{"mention", "on as from", "lets another entity refer to this one", func(w *World, a args) error { return w.Mention(a["on"], a["as"], a["from"]) }},
+		{"type", "on as [type]", "sets the issue type; without one takes it off", func(w *World, a args) error { return w.SetType(a["on"], a["as"], a["type"]) }},
+		{"link", "on as to [off]", "lets a change proposal close this work item when it is merged, or no longer", func(w *World, a args) error {
+			off, err := a.flag("off")
+			if err != nil {
+				return err
+			}
+			return w.Link(a["on"], a["as"], a["to"], !off)
+		}},
+		{"move", "on as to [name]", "transfers a work item to another repository, where it gets a new number and id", func(w *World, a args) error {
+			_, err := w.Move(a["on"], a["as"], a["to"], a["name"])
+			return err
+		}},
 		{"react", "on as", "adds a reaction", func(w *World, a args) error { return w.React(a["on"], a["as"]) }},
 		{"set-updated", "on at", "writes the update time itself, also backwards, where the provider allows it", func(w *World, a args) error {
 			at, err := parseTime("at", a["at"])

@@ -175,6 +175,9 @@ type record struct {
 	labels    []applied
 	assignees []int64
 	stone     int64
+	issueType string
+	links     []int64 // proposals that would close this work item
+	movedTo   int64   // where it was transferred to; then it is gone here
 	comments  []comment
 	reviews   []review
 	events    []event
@@ -189,6 +192,7 @@ func (r *record) clone() *record {
 	n.reviews = slices.Clone(r.reviews)
 	n.events = slices.Clone(r.events)
 	n.touches = slices.Clone(r.touches)
+	n.links = slices.Clone(r.links)
 	return &n
 }
 
