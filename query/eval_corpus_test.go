@@ -17,7 +17,7 @@ import (
 	"github.com/fullsend-ai/discovery/query"
 )
 
-// The corpus is part of the protocol: testdata/v1/eval.md describes its format. Lines that begin with -> are what the
+// The corpus is part of the protocol: testdata/v1/README.md describes its format. Lines that begin with -> are what the
 // case above must give, all of it and in this order.
 func TestEvaluationCorpus(t *testing.T) {
 	eachCorpusCase(t, "testdata/v1/eval-*.txt", func(t *testing.T, lines []string) []string {
