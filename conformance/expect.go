@@ -22,6 +22,7 @@ func expectations() map[string]func(*player, []string) error {
 		"undecided":  (*player).expectUndecided,
 		"complete":   func(p *player, _ []string) error { return p.claimed() },
 		"incomplete": (*player).expectIncomplete,
+		"whatever":   func(p *player, _ []string) error { p.pending = nil; return nil },
 		"missed":     (*player).expectMissed,
 		"requests":   (*player).expectRequests,
 		"error":      (*player).expectError,

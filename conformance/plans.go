@@ -13,7 +13,11 @@ import (
 // doPlan compiles the queries as `fullsend poll plan` does.
 func (p *player) doPlan([]string) error {
 	p.tap.begin(0, nil)
+	p.targets[0].Lane.Counts()
 	p.plans = p.engine.Plans(p.ctx)
+	if sent, _ := p.targets[0].Lane.Counts(); sent[adapters.Search]+sent[adapters.Read]+sent[adapters.Roles] > 0 {
+		return p.fail("a plan that reads no entity", fmt.Sprint(sent))
+	}
 	if err := p.plans[0].Err; err != nil {
 		return p.fail("a plan", err.Error())
 	}

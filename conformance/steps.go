@@ -13,6 +13,7 @@ import (
 func steps() map[string]func(*player, []string) error {
 	return map[string]func(*player, []string) error{
 		"cycle":      (*player).doCycle,
+		"proceed":    (*player).doProceed,
 		"sweep":      func(p *player, _ []string) error { return p.cycle(true, 0) },
 		"restart":    func(p *player, _ []string) error { return p.restart() },
 		"fresh":      func(p *player, _ []string) error { return p.fresh() },
@@ -71,6 +72,18 @@ func (p *player) doCycle(ws []string) error {
 		}
 	}
 	return p.cycle(false, n)
+}
+
+// doProceed lets a minute pass and runs a cycle, if the last one was not complete: for budgets that are too small.
+func (p *player) doProceed([]string) error {
+	if len(p.pending) == 0 && p.sum.Complete() {
+		return nil
+	}
+	p.pending = nil
+	if err := p.place.Stage.Do(p.ctx, "advance", map[string]string{"by": "1m"}); err != nil {
+		return unable(err)
+	}
+	return p.cycle(false, 0)
 }
 
 // settle lets so much time pass that no window reaches back to what was just made: from then on only a sweep finds it.

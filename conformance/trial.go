@@ -137,10 +137,11 @@ func (p *player) tryFind(ws []string) error {
 }
 
 // tryRead is "read NAME… fields=F,F": the answers come in order, each whole or with a reason, also for a name that is
-// asked twice. "read none" asks for nothing.
+// asked twice; "!NAME" is proven gone. "read none" asks for nothing.
 func (p *player) tryRead(ws []string) error {
 	var fs query.FieldSet
 	var refs []scope.Ref
+	var gone []bool
 	cat := p.tg.Adapter.Catalogue(p.c.Kind)
 	for _, w := range ws {
 		if list, ok := strings.CutPrefix(w, "fields="); ok {
@@ -156,16 +157,23 @@ func (p *player) tryRead(ws []string) error {
 		if w == "none" {
 			continue
 		}
-		ref, ok := p.refOf(w)
+		name, isGone := strings.CutPrefix(w, "!")
+		ref, ok := p.refOf(name)
 		if !ok {
 			return fmt.Errorf("nothing that is called %q was seen", w)
 		}
-		refs = append(refs, ref)
+		refs, gone = append(refs, ref), append(gone, isGone)
 	}
 	p.tap.begin(0, nil)
 	p.wire.begin()
-	if _, err := p.tapped().Read(p.ctx, refs, fs); err != nil {
+	items, err := p.tapped().Read(p.ctx, refs, fs)
+	if err != nil {
 		return p.fail("answers", err.Error())
+	}
+	for i := range items {
+		if want := map[bool]adapters.ItemState{true: adapters.Gone}[gone[i]]; items[i].State != want {
+			return p.fail(fmt.Sprintf("%s is %s", refs[i].Key, stateName(want)), stateName(items[i].State))
+		}
 	}
 	if len(refs) == 0 && p.wire.sent > 0 {
 		return p.fail("no request where nothing is asked", strconv.Itoa(p.wire.sent))

@@ -30,13 +30,18 @@ const (
 // the rest of the agenda as it is, for the next cycle.
 func (r *run) agenda(ctx context.Context) error {
 	seen := map[scope.Identity]bool{}
+	if r.t.batch == 0 {
+		r.t.batch = r.engine.opt.Batch
+	}
+	settled := 0
 	for ctx.Err() == nil {
-		ents, err := r.led().Due(ctx, r.sc, r.clock, r.engine.opt.Batch)
+		ents, err := r.led().Due(ctx, r.sc, r.clock, r.t.batch)
 		if err != nil {
 			return errLedger{err}
 		}
 		ents = slices.DeleteFunc(ents, func(e coverage.Entity) bool { return seen[e.Ref.Identity] })
 		if len(ents) == 0 {
+			r.t.batch = min(2*r.t.batch, r.engine.opt.Batch)
 			return r.report()
 		}
 		for i := range ents {
@@ -46,7 +51,7 @@ func (r *run) agenda(ctx context.Context) error {
 		if halt != nil && ctx.Err() != nil {
 			return halt
 		}
-		if len(recs) > 0 {
+		if settled += len(recs); len(recs) > 0 {
 			out, err := r.led().Settle(ctx, r.sc, recs)
 			if err != nil {
 				return errLedger{err}
@@ -55,6 +60,10 @@ func (r *run) agenda(ctx context.Context) error {
 			r.sum.Read = true
 		}
 		if halt != nil {
+			// A batch that is dearer than the whole budget would be begun anew by every cycle.
+			if settled == 0 {
+				r.t.batch = max(1, r.t.batch/2)
+			}
 			r.sum.fail(fmt.Errorf("follow-up reads: %w", halt))
 			return r.report()
 		}
@@ -92,6 +101,7 @@ type work struct {
 // the agenda has to wait; the records beside it are good.
 func (r *run) look(ctx context.Context, ents []coverage.Entity) ([]coverage.Record, error) {
 	cat := r.t.Adapter.Catalogue(r.t.Config.Kind)
+	before := r.t.Lane.refusals()
 	ws := make([]*work, len(ents))
 	for i := range ents {
 		w := &work{ent: &ents[i], open: true}
@@ -106,9 +116,12 @@ func (r *run) look(ctx context.Context, ents []coverage.Entity) ([]coverage.Reco
 	recs := make([]coverage.Record, 0, len(ws))
 	var halt error
 	for _, w := range ws {
-		// What the budget or the provider's word kept from being read was not tried: it stays due as it is.
-		if w.failed != nil && (errors.Is(w.failed, adapters.ErrBudget) || errors.Is(w.failed, adapters.ErrThrottled)) {
-			halt = w.failed
+		if starved := r.t.Lane.refusals() > before; starved && (w.item.State == adapters.Unreadable || len(w.verdict.undecided) > 0) {
+			// What was not tried has not failed: it stays due as it is.
+			halt = &adapters.Error{Severity: adapters.MomentFailure, Op: "read entities", Err: adapters.ErrBudget}
+			if w.failed != nil {
+				halt = w.failed
+			}
 			continue
 		}
 		recs = append(recs, r.record(w))

@@ -77,6 +77,7 @@ type Lane struct {
 	mu      sync.Mutex
 	count   map[adapters.Class]int
 	backoff int
+	refused int
 }
 
 // Lane makes a lane of m.
@@ -91,9 +92,19 @@ func (l *Lane) Counts() (map[adapters.Class]int, int) {
 	return c, b
 }
 
+// refusals is how many requests were not allowed so far: what lacks an answer after one of them was not tried.
+func (l *Lane) refusals() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused
+}
+
 // Wait implements adapters.Budget.
 func (l *Lane) Wait(ctx context.Context, c adapters.Class, cost int) error {
 	if err := l.meter.take(ctx, cost); err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.refused++
 		return err
 	}
 	if err := l.meter.limit.Wait(ctx); err != nil {

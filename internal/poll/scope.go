@@ -20,6 +20,7 @@ type target struct {
 	session adapters.Session
 	comp    *compiled
 	place   atomic.Pointer[scope.Scope] // of the session, for those who are not in its cycle
+	batch   int                         // entities that the agenda looks at together: fewer where the budget is small
 }
 
 // open opens the session once; a failure is tried again by the next cycle.
@@ -101,27 +102,30 @@ func (r *run) begin(ctx context.Context) error {
 		r.t.session = nil
 		return err
 	}
+	r.prepare(ctx, h)
+	stored, err := r.led().Sources(ctx, r.sc)
+	if err != nil {
+		return errLedger{err}
+	}
+	if err := r.led().Begin(ctx, r.sc, r.t.comp.ledgerPlan(r.t.Target, r.plan.Walks(), stored), r.clock); err != nil {
+		return errLedger{err}
+	}
+	return nil
+}
+
+// prepare compiles the search and makes an empty book of roles.
+func (r *run) prepare(ctx context.Context, h adapters.Health) {
 	r.sc, r.clock = r.t.session.Scope(), h.Clock
 	r.sum.In = r.sc
 	r.sum.Warnings = append(r.sum.Warnings, h.Warnings...)
-	plan, refusals := r.t.session.Compile(ctx, r.t.comp.sources)
-	r.plan = plan
-	r.sum.Refused = refusals
+	r.plan, r.sum.Refused = r.t.session.Compile(ctx, r.t.comp.sources)
 	r.refused = map[string]bool{}
-	for _, ref := range refusals {
+	for _, ref := range r.sum.Refused {
 		r.refused[ref.Source] = true
 	}
 	r.book = admission.New(admission.Config{Accounts: r.t.Bots, EditFloor: r.t.Adapter.EditFloor})
 	r.judge = newJudge(r)
 	r.stuck = map[string]int{}
-	stored, err := r.led().Sources(ctx, r.sc)
-	if err != nil {
-		return errLedger{err}
-	}
-	if err := r.led().Begin(ctx, r.sc, r.t.comp.ledgerPlan(r.t.Target, plan.Walks(), stored), r.clock); err != nil {
-		return errLedger{err}
-	}
-	return nil
 }
 
 func (r *run) led() *coverage.Ledger { return r.engine.opt.Ledger }
