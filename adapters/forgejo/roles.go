@@ -20,7 +20,7 @@ const permissionEndpoint = "collaborators/{login}/permission"
 // Roles asks for each actor's permission on the repository. The endpoint takes a login, which is not an identity: the
 // account in the answer must be the actor, else the actor's current login is looked up by id. It answers only to
 // administrators of the repository: after the first refusal the others are not asked. Who has less than write there may
-// have it through a team, see membership.
+// have it through a team, see membership. Throttling and a spent budget are errors: they say nothing about an actor.
 func (s *session) Roles(ctx context.Context, as []query.User) ([]adapters.Finding, error) {
 	b := s.batch()
 	out := make([]adapters.Finding, len(as))
@@ -31,6 +31,9 @@ func (s *session) Roles(ctx context.Context, as []query.User) ([]adapters.Findin
 		out[i] = f
 		return err
 	})
+	if err == nil {
+		err = b.waiting() // not asked is no answer
+	}
 	return out, err
 }
 
