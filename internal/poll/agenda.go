@@ -26,6 +26,9 @@ const (
 	backoffLast  = 6 * time.Hour
 )
 
+// sighting is how long having been seen outweighs not being found: more than any replica is expected to lag.
+const sighting = 30 * time.Minute
+
 // agenda looks at every entity whose appointment is due, in batches with one transaction each. A passing failure leaves
 // the rest of the agenda as it is, for the next cycle.
 func (r *run) agenda(ctx context.Context) error {
@@ -48,7 +51,7 @@ func (r *run) agenda(ctx context.Context) error {
 			seen[ents[i].Ref.Identity] = true
 		}
 		recs, halt := r.look(ctx, ents)
-		if halt != nil && ctx.Err() != nil {
+		if led := (errLedger{}); halt != nil && (ctx.Err() != nil || errors.As(halt, &led)) {
 			return halt
 		}
 		if settled += len(recs); len(recs) > 0 {
@@ -116,7 +119,8 @@ func (r *run) look(ctx context.Context, ents []coverage.Entity) ([]coverage.Reco
 	recs := make([]coverage.Record, 0, len(ws))
 	var halt error
 	for _, w := range ws {
-		if starved := r.t.Lane.refusals() > before; starved && (w.item.State == adapters.Unreadable || len(w.verdict.undecided) > 0) {
+		starved := r.t.Lane.refusals() > before || w.failed != nil && postponed(w.failed)
+		if starved && (w.item.State == adapters.Unreadable || len(w.verdict.undecided) > 0) {
 			// What was not tried has not failed: it stays due as it is.
 			halt = &adapters.Error{Severity: adapters.MomentFailure, Op: "read entities", Err: adapters.ErrBudget}
 			if w.failed != nil {
@@ -185,6 +189,11 @@ func (r *run) read(ctx context.Context, ws []*work) error {
 func (r *run) take(ctx context.Context, w *work, it adapters.Item) {
 	w.item = it
 	switch {
+	case it.State == adapters.Gone && r.clock.Before(w.ent.ReadAt.Add(sighting)):
+		w.open, w.item.State = false, adapters.Unreadable
+		w.failed = &adapters.Error{Severity: adapters.ItemFailure, Op: "read entity",
+			Err: fmt.Errorf("not found, but it was seen at %s: a replica may lag", w.ent.ReadAt.UTC().Format(time.RFC3339))}
+		return
 	case it.State != adapters.Present:
 		w.open, w.failed = false, it.Err
 		return
@@ -239,7 +248,11 @@ func (r *run) roles(ctx context.Context, ws []*work) (asked bool, err error) {
 		return false, nil
 	}
 	if err := r.learn(ctx, ask); err != nil {
-		return false, err
+		if !postponed(err) {
+			return false, err
+		}
+		r.halt(ws, err)
+		return false, nil
 	}
 	for _, w := range ws {
 		if w.item.State != adapters.Present || w.facts == nil || len(w.verdict.needs) == 0 {
@@ -248,6 +261,21 @@ func (r *run) roles(ctx context.Context, ws []*work) (asked bool, err error) {
 		r.route(ctx, w)
 	}
 	return true, nil
+}
+
+// postponed says that nothing was tried, because the budget is spent or the provider asked to wait.
+func postponed(err error) bool {
+	return errors.Is(err, adapters.ErrBudget) || errors.Is(err, adapters.ErrThrottled)
+}
+
+// halt leaves what still needs something for a later cycle.
+func (r *run) halt(ws []*work, err error) {
+	why := &adapters.Error{Severity: adapters.MomentFailure, Op: "read roles", Err: err}
+	for _, w := range ws {
+		if w.item.State == adapters.Present && len(w.verdict.needs) > 0 {
+			w.open, w.failed = false, why
+		}
+	}
 }
 
 // learn asks the provider for roles and notes what it answers.
