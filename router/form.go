@@ -178,9 +178,10 @@ func (s *symbols) anchor(f *form, src query.Source) {
 	slices.Sort(f.anchors)
 }
 
-// directTerm finds the term that says the same as the anchors.
+// directTerm finds the term that says the same as the anchors, where these are of one group.
 func (s *symbols) directTerm(f *form, parts []term) int {
-	if len(f.anchors) == 0 || len(f.elements) > 0 {
+	oneGroup := func(id int32) bool { return s.values[id].group == s.values[f.anchors[0]].group }
+	if len(f.anchors) == 0 || len(f.elements) > 0 || !all(f.anchors, oneGroup) {
 		return -1
 	}
 	for i := range parts {
@@ -202,4 +203,8 @@ func (s *symbols) directTerm(f *form, parts []term) int {
 		}
 	}
 	return -1
+}
+
+func all[T any](xs []T, f func(T) bool) bool {
+	return !slices.ContainsFunc(xs, func(x T) bool { return !f(x) })
 }

@@ -40,9 +40,10 @@ type segment struct {
 	entries []entry
 }
 
-// entry is a query with what is left to decide once slot and guard are known.
+// entry is a query with what is left to decide once anchor and guard are known.
 type entry struct {
 	query uint32
+	first word // a literal; opNone: nothing
 	rest  word // a literal; opNone: nothing; opAnd|at: the block at that place of the code
 }
 
@@ -170,10 +171,8 @@ func (a *assembly) file() {
 	for q, f := range a.forms {
 		guard, guardWord := a.guardOf(f, popular)
 		p := pending{slot: noSlot, guard: guardWord}
-		p.entry = entry{query: uint32(q), rest: opAnd | a.whole[q]}
-		if f.direct >= 0 {
-			p.entry.rest = a.rest(f, guard)
-		}
+		p.entry.query = uint32(q)
+		p.entry.first, p.entry.rest = a.rest(f, guard)
 		a.post(f, p)
 	}
 	slices.SortFunc(a.found, func(x, y pending) int {
@@ -206,21 +205,29 @@ func (a *assembly) guardOf(f *form, popular []int32) (term int, w word) {
 	return term, w
 }
 
-// rest is what is left of a direct query behind its anchor and guard.
-func (a *assembly) rest(f *form, guard int) word {
-	left, last := 0, -1
+// rest is what is left of a query behind its guard and, where it is direct, its anchor.
+func (a *assembly) rest(f *form, guard int) (first, rest word) {
+	var left []int
 	for i := range f.terms {
 		if i != f.direct && i != guard {
-			left, last = left+1, i
+			left = append(left, i)
 		}
 	}
-	switch {
-	case left == 0:
-		return opNone
-	case left == 1 && len(f.terms[last]) == 1 && isLiteral(f.terms[last][0]):
-		return f.terms[last][0]
+	lits := 0
+	for lits < len(left) && len(f.terms[left[lits]]) == 1 && isLiteral(f.terms[left[lits]][0]) {
+		lits++
 	}
-	return opAnd | a.block(f.terms, f.direct, guard)
+	switch {
+	case len(left) == 0:
+		return opNone, opNone
+	case lits == 1 && len(left) == 1:
+		return opNone, f.terms[left[0]][0]
+	case lits == 2 && len(left) == 2:
+		return f.terms[left[0]][0], f.terms[left[1]][0]
+	case lits == 0:
+		return opNone, opAnd | a.block(f.terms, f.direct, guard)
+	}
+	return f.terms[left[0]][0], opAnd | a.block(f.terms, f.direct, guard)
 }
 
 func (a *assembly) post(f *form, p pending) {

@@ -44,9 +44,6 @@ func (m *marks) reset() {
 // collectNeeds unites what would decide the undecided queries. Slots that many queries share are asked once, and slots
 // that no element touched are asked as one, by their lane.
 func (w *work) collectNeeds() {
-	for _, q := range w.answer.Undecided {
-		w.mark(w.whole[q])
-	}
 	for _, l := range w.marks.lanes {
 		w.needsOfLane(l)
 	}
@@ -64,19 +61,27 @@ func (w *work) collectNeeds() {
 // mark notes the unknown literals of an unknown block, SPEC FA-3: those of its unknown terms alone.
 func (w *work) mark(at word) {
 	for i, end := at+1, at+1+w.code[at]&lengthMax; i < end; {
-		x, here := w.code[i], i
-		if w.term(&i) != isUnknown {
+		x := w.code[i]
+		if isLiteral(x) {
+			w.markLiteral(x)
+			i++
 			continue
 		}
-		if !isLiteral(x) {
+		if here := i; w.term(&i) == isUnknown {
 			w.mark(here)
-			continue
 		}
-		if slot := int32(x >> 1); w.truth[slot] == untouched {
-			w.marks.addLane(w.laneOf[slot])
-		} else {
-			w.marks.addSlot(slot)
-		}
+	}
+}
+
+// markLiteral notes a literal if it is unknown.
+func (w *work) markLiteral(x word) {
+	if x == opNone || w.of(x) != isUnknown {
+		return
+	}
+	if slot := int32(x >> 1); w.truth[slot] == untouched {
+		w.marks.addLane(w.laneOf[slot])
+	} else {
+		w.marks.addSlot(slot)
 	}
 }
 

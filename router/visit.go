@@ -6,15 +6,24 @@ import (
 	"time"
 )
 
+// way is how a query was found.
+type way uint8
+
+const (
+	met     way = iota // its anchor is true, or is part of what is to be evaluated
+	doubted            // its anchor is direct and a literal of it unknown
+	opened             // its anchor is direct and unknown because no literal of it was met and not all is known
+)
+
 // visit decides every query that may match. Literals that are true come before those that are unknown, and those before
 // what is unknown as a whole: so the first visit of a direct query sees the truth of its anchoring term.
 func (w *work) visit() {
-	for _, want := range [...]uint8{isTrue, isUnknown} {
+	for _, how := range [...]way{met, doubted} {
 		for _, id := range w.found {
 			ss := w.finds[id].segments
 			for i := range ss {
-				if s := &ss[i]; w.anchorTruth(s) == want {
-					w.segment(s, want)
+				if s := &ss[i]; w.anchored(s, how) {
+					w.segment(s, how)
 				}
 			}
 		}
@@ -31,40 +40,45 @@ func (w *work) visit() {
 	w.segments(w.scan)
 }
 
-// anchorTruth is that of a direct segment's literal; other candidates are evaluated whole.
-func (w *work) anchorTruth(s *segment) uint8 {
-	if s.slot == noSlot {
-		return isTrue
+func (w *work) anchored(s *segment, how way) bool {
+	switch {
+	case s.slot == noSlot:
+		return how == met
+	case how == met:
+		return w.truth[s.slot] == isTrue
 	}
-	return w.truth[s.slot]
+	return w.truth[s.slot] == isUnknown
 }
 
 func (w *work) visitOpen(o *openGroup) {
 	for i := range o.segments {
 		switch s := &o.segments[i]; {
 		case s.slot != noSlot && w.lanes[s.slot] == isUnknown:
-			w.segment(s, isUnknown)
+			w.segment(s, opened)
 		case s.slot == noSlot && w.partly[o.group]:
-			w.segment(s, isTrue)
+			w.segment(s, met)
 		}
 	}
 }
 
 func (w *work) segments(ss []segment) {
 	for i := range ss {
-		w.segment(&ss[i], isTrue)
+		w.segment(&ss[i], met)
 	}
 }
 
-// segment decides the queries of s, whose anchor has the given truth.
-func (w *work) segment(s *segment, anchor uint8) {
-	most := anchor
+// segment decides the queries of s.
+func (w *work) segment(s *segment, how way) {
+	most := isTrue
+	if how != met {
+		most = isUnknown
+	}
 	if s.guard != opNone {
 		if most = min(most, w.of(s.guard)); most == isFalse {
 			return
 		}
 	}
-	truth := w.truth
+	marked := false
 	for i := range s.entries {
 		e := &s.entries[i]
 		c, bit := &w.cells[e.query>>6], uint64(1)<<(e.query&63)
@@ -75,27 +89,48 @@ func (w *work) segment(s *segment, anchor uint8) {
 			w.summary[e.query>>12] |= 1 << (e.query >> 6 & 63)
 		}
 		c.seen |= bit
-		t := isTrue
-		if isLiteral(e.rest) { // most are: the rest of the work inline
-			if t = truth[e.rest>>1]; t == untouched {
-				t = w.lanes[w.laneOf[e.rest>>1]]
-			}
-			if t == pendingTruth {
-				t = w.evaluate(int32(e.rest >> 1))
-			}
-			if e.rest&1 != 0 {
-				t = 4 - t
-			}
-		} else if e.rest != opNone {
-			t = w.block(e.rest & lengthMax)
+		var t uint8
+		if e.first == opNone && isLiteral(e.rest) && w.truth[e.rest>>1] == untouched { // nearly always
+			t = min(most, turned(w.lanes[w.laneOf[e.rest>>1]], e.rest))
+		} else {
+			t = w.entry(e, most)
 		}
-		switch min(most, t) {
+		switch t {
 		case isTrue:
 			c.match |= bit
 		case isUnknown:
 			c.undecided |= bit
+			if how == doubted || e.rest&opMask == opAnd {
+				c.walk |= bit
+				continue
+			}
+			marked = true
+			w.markLiteral(e.first)
+			w.markLiteral(e.rest)
 		}
 	}
+	if marked {
+		w.markLiteral(s.guard)
+		if how == opened {
+			w.marks.addLane(s.slot)
+		}
+	}
+}
+
+// entry decides one query of which anchor and guard leave most.
+func (w *work) entry(e *entry, most uint8) uint8 {
+	if e.first != opNone {
+		if most = min(most, w.of(e.first)); most == isFalse {
+			return isFalse
+		}
+	}
+	switch {
+	case isLiteral(e.rest):
+		return min(most, w.of(e.rest))
+	case e.rest != opNone:
+		return min(most, w.block(e.rest&lengthMax))
+	}
+	return most
 }
 
 // collect writes the answer.
@@ -108,6 +143,9 @@ func (w *work) collect() {
 			a.Evaluated += bits.OnesCount64(c.seen)
 			a.Match = appendBits(a.Match, ci<<6, c.match)
 			a.Undecided = appendBits(a.Undecided, ci<<6, c.undecided)
+			for walk := c.walk; walk != 0; walk &= walk - 1 {
+				w.mark(w.whole[ci<<6+bits.TrailingZeros64(walk)])
+			}
 			*c = cell{}
 		}
 		w.summary[si] = 0

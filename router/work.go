@@ -46,8 +46,8 @@ type work struct {
 	horizon int64
 }
 
-// cell is what is known of 64 queries.
-type cell struct{ seen, match, undecided uint64 }
+// cell is what is known of 64 queries. What leaves a query undecided is marked when it is decided, but for those in walk.
+type cell struct{ seen, match, undecided, walk uint64 }
 
 // hit is an element whose standing or member leaves a lane's slots undecided.
 type hit struct {
@@ -279,15 +279,9 @@ func (w *work) restOn(e *query.Element) {
 // restOnActor keeps the list short while it is short; collect makes it unique.
 func (w *work) restOnActor(id string) {
 	const few = 16
-	a := w.answer
-	if len(a.RestsOn) <= few {
-		for _, have := range a.RestsOn {
-			if have == id {
-				return
-			}
-		}
+	if len(w.answer.RestsOn) > few || !w.restedOn(id) {
+		w.answer.RestsOn = append(w.answer.RestsOn, id)
 	}
-	a.RestsOn = append(a.RestsOn, id)
 }
 
 // await notes a quantifier that some element may satisfy.
@@ -309,15 +303,24 @@ func (w *work) restOnQuantifiers() {
 	}
 }
 
-// allRestedOn reports that the quantifier cannot add an actor: the collection has one element, as titles and bodies
-// have, and its actor is there.
+// allRestedOn reports that the quantifier cannot add an actor, because all of the collection's are there.
 func (w *work) allRestedOn(s *slot) bool {
+	const few = 8
 	items := w.facts.Get(s.atom.Field()).Items
-	if len(items) != 1 {
+	if len(items) > few {
 		return false
 	}
+	for i := range items {
+		if a := &items[i].Actor; a.ID != "" && !a.Deleted && !w.restedOn(a.ID) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *work) restedOn(id string) bool {
 	for _, have := range w.answer.RestsOn {
-		if have == items[0].Actor.ID {
+		if have == id {
 			return true
 		}
 	}
@@ -326,18 +329,20 @@ func (w *work) allRestedOn(s *slot) bool {
 
 // of gives the truth of a literal of a query's code.
 func (w *work) of(lit word) uint8 {
-	slot := lit >> 1
-	t := w.truth[slot]
-	switch {
-	case t == untouched:
-		t = w.lanes[w.laneOf[slot]]
-	case t == pendingTruth:
-		t = w.evaluate(int32(slot))
+	t := w.truth[lit>>1]
+	if t == untouched {
+		t = w.lanes[w.laneOf[lit>>1]]
 	}
-	if lit&1 != 0 {
-		return 4 - t
+	if t == pendingTruth {
+		t = w.evaluate(int32(lit >> 1))
 	}
-	return t
+	return turned(t, lit)
+}
+
+// turned negates the truth of a negated literal, without a branch that a processor would have to guess.
+func turned(t uint8, lit word) uint8 {
+	neg := uint8(lit & 1)
+	return (t ^ -neg) + 5*neg
 }
 
 func (w *work) evaluate(slot int32) uint8 {
