@@ -12,6 +12,7 @@ import (
 	"github.com/fullsend-ai/discovery/coverage"
 	"github.com/fullsend-ai/discovery/internal/trigger"
 	"github.com/fullsend-ai/discovery/query"
+	"github.com/fullsend-ai/discovery/scope"
 )
 
 // Harness is one harness as the cycle of one scope sees it: it is a member when one of its queries is true, and unknown
@@ -102,7 +103,27 @@ func (e *Engine) CycleOf(ctx context.Context, pick func(*Target) bool) ([]Summar
 		})
 	}
 	err := g.Wait()
+	if err == nil {
+		err = e.retire(context.WithoutCancel(ctx))
+	}
 	return sums, err
+}
+
+// retire takes the sources of scopes that nobody asks about any more out of the plan, once every configured scope is
+// known: what waits for them must not go out.
+func (e *Engine) retire(ctx context.Context) error {
+	var keep []scope.Scope
+	for _, t := range e.targets {
+		sc := t.place.Load()
+		if sc == nil {
+			return nil // it may be any of those in the ledger
+		}
+		keep = append(keep, *sc)
+	}
+	if err := e.opt.Ledger.Retire(ctx, keep); err != nil {
+		return errLedger{err}
+	}
+	return nil
 }
 
 // meters lists each credential's meter once.
