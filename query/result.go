@@ -43,11 +43,12 @@ type Term struct {
 }
 
 // Source is one declared query as everything below the poller knows it: the ID is opaque, View is its admission
-// threshold's view.
+// threshold's view. Reads are fields that decide beside the query: walks must notice their changes, too.
 type Source struct {
 	ID    string
 	Query *Bound
 	View  ViewID
+	Reads FieldSet
 }
 
 // ViewID names a view; there is one per admission threshold, not one per harness.

@@ -33,7 +33,7 @@ func (s *session) Compile(_ context.Context, ss []query.Source) (adapters.Plan, 
 	}
 	var fs query.FieldSet
 	for _, src := range ss {
-		fs = fs.Union(src.Query.Fields())
+		fs = fs.Union(src.Query.Fields()).Union(src.Reads)
 	}
 	p := &plan{weakened: weakened, walks: []adapters.Walk{issuesWalk()}, requests: map[string]api.Request{
 		walkIssues: s.issuesRequest(walkIssues, 0, 1, s.limit),

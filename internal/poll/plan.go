@@ -47,7 +47,7 @@ func compile(t *Target) (*compiled, error) {
 		view := c.view(h.Threshold)
 		body := sourceBody{Threshold: h.Threshold.String(), Self: h.Self, Bots: bots}
 		for qi, q := range h.Queries {
-			c.sources = append(c.sources, query.Source{ID: fmt.Sprintf("%s/%d", h.Name, qi), Query: q, View: view})
+			c.sources = append(c.sources, query.Source{ID: fmt.Sprintf("%s/%d", h.Name, qi), Query: q, View: view, Reads: h.Trigger.Fields()})
 			c.harnessOf = append(c.harnessOf, hi)
 			body.Queries = append(body.Queries, q.Query().String())
 		}
