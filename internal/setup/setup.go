@@ -27,6 +27,9 @@ type Options struct {
 	Registry config.Registry
 	Budget   int  // requests of one cycle and credential; 0: no cap
 	Full     bool // owe every scope a sweep now
+	// Meters, when set, keeps the budget of every credential from one Load to the next, so that what a provider asked for
+	// outlives a change of the configuration. Load adds to it.
+	Meters map[string]*poll.Meter
 }
 
 // Setup is a loaded folder. What is broken in it is in Diagnostics; the rest can be used.
@@ -60,7 +63,10 @@ func Load(o Options) (*Setup, error) {
 	s.Harnesses = harness.Load(dir, cfg.Agents)
 	s.Harnesses.Bind(cfg, o.Registry)
 	s.Diagnostics = append(s.Diagnostics, s.Harnesses.Diagnostics...)
-	meters := map[string]*poll.Meter{}
+	meters := o.Meters
+	if meters == nil {
+		meters = map[string]*poll.Meter{}
+	}
 	for i := range cfg.InputDrivers {
 		s.driver(o, &cfg.InputDrivers[i], meters)
 	}
