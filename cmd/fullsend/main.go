@@ -21,9 +21,12 @@ import (
 // version is set by the build.
 var version = "dev"
 
+// spec replaces, where a build sets it, what dispatch.Declared says. Tests open the gate with it.
+var spec string
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	code := execute(ctx, os.Args[1:], &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.LookupEnv})
+	code := execute(ctx, os.Args[1:], &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.LookupEnv, spec: spec})
 	stop()
 	os.Exit(code)
 }
@@ -34,6 +37,9 @@ type env struct {
 	out    io.Writer
 	err    io.Writer
 	getenv func(string) (string, bool)
+
+	spec    string // what the build declares of its specification; "" is dispatch.Declared
+	program string // what runs are started as; "" is this program
 
 	verbose bool
 	logJSON bool
@@ -112,6 +118,6 @@ func newRootCmd(e *env) *cobra.Command {
 	root.SetErr(e.err)
 	root.PersistentFlags().BoolVarP(&e.verbose, "verbose", "v", false, "log debug messages")
 	root.PersistentFlags().BoolVar(&e.logJSON, "log-json", false, "log JSON lines instead of text")
-	root.AddCommand(newPollCmd(e), newQueryLintCmd(e), newQueryCmd(e), newSimCmd(e), newDemoCmd(e), newVersionCmd(e))
+	root.AddCommand(newPollCmd(e), newRunCmd(e), newDispatchCmd(e), newQueryLintCmd(e), newQueryCmd(e), newSimCmd(e), newDemoCmd(e), newVersionCmd(e))
 	return root
 }

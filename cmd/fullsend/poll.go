@@ -59,7 +59,7 @@ held by another process, or the provider throttled everything: try later.`,
 	fl.IntVar(&f.budget, "budget", 0, "most requests of this cycle and credential; what is left over is read by later cycles (0: no limit)")
 	fl.IntVar(&f.emit, "emit-budget", 0, "most candidates handed over in this cycle, oldest first (0: no limit)")
 	pf.DurationVar(&f.wait, "wait", 0, "how long to wait for a ledger that another process holds")
-	c.AddCommand(newPollPlanCmd(e, f), newPollStatusCmd(e, f))
+	c.AddCommand(newPollPlanCmd(e, f), newPollStatusCmd(e, f), newPollCancelCmd(e, f))
 	return c
 }
 
@@ -150,6 +150,13 @@ func runPoll(ctx context.Context, e *env, f *pollFlags) error {
 	if cerr := closeLedger(); err == nil && cerr != nil {
 		err = exit{poll.ExitError, fmt.Errorf("close the ledger: %w", cerr)}
 	}
+	if x, ok := driver.(*dispatch.Exec); ok && err == nil {
+		owed := false
+		owed, err = f.attend(ctx, e, s, x)
+		if owed && code == poll.ExitComplete {
+			code = poll.ExitIncomplete
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -168,8 +175,11 @@ func (f *pollFlags) output(e *env, s *setup.Setup) (dispatch.Driver, error) {
 	if name == "" {
 		name = s.Config.OutputDriver
 	}
-	if err := dispatch.Allowed(name, dispatch.Draft, false); err != nil {
+	if err := dispatch.Allowed(name, e.declared(), false); err != nil {
 		return nil, exit{poll.ExitError, err}
+	}
+	if name != dispatch.JSON && !f.dryRun {
+		return f.starter(e, s, name)
 	}
 	if f.outTo == "-" || f.dryRun {
 		return dispatch.ToWriter(e.out, time.Now), nil
@@ -179,22 +189,33 @@ func (f *pollFlags) output(e *env, s *setup.Setup) (dispatch.Driver, error) {
 
 // cycle takes in receipts, polls, hands over, and reports.
 func (f *pollFlags) cycle(ctx context.Context, e *env, s *setup.Setup, led *coverage.Ledger, driver dispatch.Driver) (int, error) {
+	engine := poll.New(poll.Options{Ledger: led, Targets: s.Targets, Log: e.logger()})
+	hand := poll.Hand{Driver: driver, Spec: e.declared(), Target: s.Config.TargetRepo, Now: time.Now, Limit: f.emit}
 	if !f.dryRun {
-		if err := f.receipts(ctx, e, led); err != nil {
+		if err := f.recover(ctx, e, led, engine, hand); err != nil {
 			return 0, exit{poll.ExitError, fmt.Errorf("take in receipts: %w", err)}
 		}
 	}
-	engine := poll.New(poll.Options{Ledger: led, Targets: s.Targets, Log: e.logger()})
 	sums, err := engine.Cycle(ctx)
 	report(e, sums)
 	if err != nil {
 		return 0, exit{poll.ExitError, err}
 	}
 	code := poll.ExitCode(sums)
-	if f.hand(ctx, e, s, engine, driver) && code != poll.ExitError {
+	if f.hand(ctx, e, s, engine, hand) && code != poll.ExitError {
 		code = poll.ExitIncomplete
 	}
-	owed, err := owing(ctx, e, led)
+	if x, ok := driver.(*dispatch.Exec); ok && !f.dryRun && !s.Config.KillSwitch {
+		if err := f.retry(ctx, e, x); err != nil {
+			e.logger().Error("retries", "error", err)
+			code = max(code, poll.ExitIncomplete)
+		}
+	}
+	x, ok := driver.(*dispatch.Exec)
+	if ok && x.Busy() {
+		return code, nil // what is owed is known when they have ended
+	}
+	owed, err := owing(ctx, e, led, driver)
 	if err != nil {
 		return 0, ledgerExit(err)
 	}
@@ -221,25 +242,23 @@ func (f *pollFlags) receipts(ctx context.Context, e *env, led *coverage.Ledger) 
 }
 
 // hand dispatches and reports whether something could not be handed over.
-func (f *pollFlags) hand(ctx context.Context, e *env, s *setup.Setup, engine *poll.Engine, driver dispatch.Driver) bool {
+func (f *pollFlags) hand(ctx context.Context, e *env, s *setup.Setup, engine *poll.Engine, h poll.Hand) bool {
 	log := e.logger()
 	if s.Config.KillSwitch {
 		log.Warn("kill switch: candidates are kept in the ledger, nothing is dispatched")
 		return false
 	}
-	sent, failed, err := engine.Deliver(ctx, poll.Hand{
-		Driver: driver, Spec: dispatch.Draft, Target: s.Config.TargetRepo, Now: time.Now, Limit: f.emit,
-	})
+	sent, failed, err := engine.Deliver(ctx, h)
 	if err != nil {
 		log.Error("dispatch failed: what was not handed over stays in the ledger", "error", err)
 	}
-	log.Info("dispatched", "driver", driver.Name(), "dispatched", sent, "failed", failed)
+	log.Info("dispatched", "driver", h.Driver.Name(), "dispatched", sent, "failed", failed)
 	return err != nil || failed > 0
 }
 
 // owing names what the ledger still owes because it failed: it is durable and will be tried, but the cycle is not
 // complete while it stands.
-func owing(ctx context.Context, e *env, led *coverage.Ledger) (bool, error) {
+func owing(ctx context.Context, e *env, led *coverage.Ledger, driver dispatch.Driver) (bool, error) {
 	snap, err := led.Snapshot(ctx, time.Now())
 	if err != nil {
 		return false, err
@@ -258,7 +277,11 @@ func owing(ctx context.Context, e *env, led *coverage.Ledger) (bool, error) {
 			}
 		}
 	}
-	if o := snap.Outbox; o.Waiting+o.Claimed+o.Lost > 0 {
+	o := snap.Outbox
+	if _, holds := driver.(dispatch.Asker); holds {
+		o.Claimed = 0 // they run
+	}
+	if o.Waiting+o.Claimed+o.Lost > 0 {
 		say("candidates are not handed over yet: an earlier try failed or was cut off",
 			"waiting", o.Waiting, "claimed", o.Claimed, "lost", o.Lost, "since", o.Oldest)
 	}

@@ -23,8 +23,7 @@ const (
 // with the driver until a receipt comes or its lease is over.
 const Started = "started"
 
-// Bounded is implemented by drivers that take only so many records at once. Free says how many now; it may wait until
-// there is room, and returns 0 when none will be taken any more.
+// Bounded is implemented by drivers that take only so many records at once. Free says how many now.
 type Bounded interface {
 	Free(ctx context.Context) int
 }
@@ -64,22 +63,22 @@ type Exec struct {
 	procs map[*exec.Cmd]bool
 	ended []coverage.Receipt
 	done  sync.WaitGroup
+	wake  chan struct{} // holds one when Wait should look
+	// unseen runs have ended and Wait has not told of them.
+	unseen int
 }
 
 // NewExec makes the driver.
 func NewExec(o ExecOptions) *Exec {
-	return &Exec{o: o, slots: make(chan struct{}, max(o.Max, 1)), procs: map[*exec.Cmd]bool{}}
+	return &Exec{o: o, slots: make(chan struct{}, max(o.Max, 1)), procs: map[*exec.Cmd]bool{}, wake: make(chan struct{}, 1)}
 }
 
 // Name is exec.
 func (*Exec) Name() string { return ExecName }
 
-// Free waits until another run may be started.
+// Free is how many runs may be started now. It does not wait.
 func (x *Exec) Free(ctx context.Context) int {
-	select {
-	case x.slots <- struct{}{}:
-		<-x.slots
-	case <-ctx.Done():
+	if ctx.Err() != nil {
 		return 0
 	}
 	return cap(x.slots) - len(x.slots)
@@ -97,7 +96,7 @@ func (x *Exec) Start(ctx context.Context, rs []Record) ([]coverage.Receipt, erro
 		case <-ctx.Done():
 			return out, errors.Join(append(errs, ctx.Err())...)
 		}
-		if err := x.start(r); err != nil {
+		if err := x.launch(r.Key, r.Decision, x.o.Args(r)); err != nil {
 			<-x.slots
 			errs = append(errs, fmt.Errorf("start the run of %s: %w", r.Key, err))
 			continue
@@ -107,8 +106,22 @@ func (x *Exec) Start(ctx context.Context, rs []Record) ([]coverage.Receipt, erro
 	return out, errors.Join(errs...)
 }
 
-func (x *Exec) start(r *Record) error {
-	c := exec.Command(x.o.Program, x.o.Args(r)...)
+// Also starts a run that no record stands for, and that answers for itself, when there is room for it.
+func (x *Exec) Also(ctx context.Context, name string, args []string) error {
+	select {
+	case x.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := x.launch("", "", args); err != nil {
+		<-x.slots
+		return fmt.Errorf("start the run of %s: %w", name, err)
+	}
+	return nil
+}
+
+func (x *Exec) launch(key, decision string, args []string) error {
+	c := exec.Command(x.o.Program, args...)
 	if x.o.Output != nil {
 		c.Stdout, c.Stderr = x.o.Output, x.o.Output
 	}
@@ -120,38 +133,60 @@ func (x *Exec) start(r *Record) error {
 	x.procs[c] = true
 	x.mu.Unlock()
 	x.done.Add(1)
-	key, decision := r.Key, r.Decision
 	go func() {
 		defer x.done.Done()
 		err := c.Wait()
 		x.mu.Lock()
 		delete(x.procs, c)
 		// 0 and 3 are ends of a run that has said itself what became of the candidate.
-		if code := c.ProcessState.ExitCode(); code != 0 && code != 3 {
+		if code := c.ProcessState.ExitCode(); code != 0 && code != 3 && key != "" {
 			x.ended = append(x.ended, coverage.Receipt{Key: key, Decision: decision, Outcome: coverage.Failed,
 				At: x.o.Now().UTC(), Why: fmt.Sprintf("the run ended without a word: %v", err)})
 		}
-		x.mu.Unlock()
 		<-x.slots
+		x.unseen++
+		x.mu.Unlock()
+		select {
+		case x.wake <- struct{}{}:
+		default: // somebody will look anyway
+		}
 	}()
 	return nil
 }
 
-// Wait waits for every run that this driver started. When ctx ends they are asked to stop, and waited for: a run that is
-// stopped says so. It returns receipts for those that ended without one; they come after whatever runs have written.
-func (x *Exec) Wait(ctx context.Context) []coverage.Receipt {
-	all := make(chan struct{})
-	go func() { x.done.Wait(); close(all) }()
-	select {
-	case <-all:
-	case <-ctx.Done():
+// Wait waits until a run has ended that it has not told of yet, and returns false when there is none and none is running.
+// When ctx ends all of them are asked to stop and are waited for: a run that is stopped says so.
+func (x *Exec) Wait(ctx context.Context) bool {
+	for {
 		x.mu.Lock()
-		for c := range x.procs {
-			_ = c.Process.Signal(os.Interrupt)
-		}
+		told, busy := x.unseen > 0, len(x.procs) > 0
+		x.unseen = 0
 		x.mu.Unlock()
-		<-all
+		if told || !busy {
+			return told
+		}
+		select {
+		case <-x.wake:
+		case <-ctx.Done():
+			x.mu.Lock()
+			for c := range x.procs {
+				_ = c.Process.Signal(os.Interrupt)
+			}
+			x.mu.Unlock()
+			x.done.Wait()
+		}
 	}
+}
+
+// Busy reports whether a run that this driver started has not ended.
+func (x *Exec) Busy() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.procs) > 0 || x.unseen > 0
+}
+
+// Ended returns receipts for the runs that ended without one, each once. They come after whatever runs have written.
+func (x *Exec) Ended() []coverage.Receipt {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	out := x.ended

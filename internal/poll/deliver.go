@@ -17,6 +17,9 @@ const lease = 15 * time.Minute
 // batch is how many rows are claimed at once: what a crash may hand over twice.
 const batch = 100
 
+// asked is about how many rows a driver is asked at once.
+const asked = 1000
+
 // Hand is how candidates leave the ledger.
 type Hand struct {
 	Driver dispatch.Driver
@@ -58,6 +61,44 @@ func (e *Engine) Deliver(ctx context.Context, h Hand) (sent, failed int, err err
 		}
 	}
 	return sent, failed, nil
+}
+
+// Ask asks a driver whose runs outlive a poller about everything that it holds, and returns what is to be recorded: the
+// receipts of runs that have ended, and Lost for what the driver does not know.
+func (e *Engine) Ask(ctx context.Context, h Hand) ([]coverage.Receipt, error) {
+	asker, ok := h.Driver.(dispatch.Asker)
+	if !ok {
+		return nil, nil
+	}
+	rows, err := e.opt.Ledger.Claimed(ctx, asked)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	var recs []dispatch.Record
+	for _, d := range rows {
+		if r, err := dispatch.New(d, dispatch.Frame{Spec: h.Spec, Origin: dispatch.Poll, Target: h.Target, Now: h.Now()}); err == nil {
+			recs = append(recs, r)
+		}
+	}
+	known, err := asker.Ask(ctx, recs)
+	if err != nil {
+		return nil, err // nothing is lost that could not be asked about
+	}
+	told := map[string]bool{}
+	var out []coverage.Receipt
+	for _, r := range known {
+		told[r.Key] = true
+		if r.Outcome != dispatch.Started {
+			out = append(out, r)
+		}
+	}
+	for i := range recs {
+		if !told[recs[i].Key] {
+			out = append(out, coverage.Receipt{Key: recs[i].Key, Decision: recs[i].Decision, Outcome: coverage.Lost,
+				At: h.Now().UTC(), Why: "the driver knows no run"})
+		}
+	}
+	return out, nil
 }
 
 // hand gives one batch to the driver. A row without a receipt failed: it waits for its next try.

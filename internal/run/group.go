@@ -89,7 +89,7 @@ func (q *queue) add(c Candidate) {
 	same := func(o Candidate) bool {
 		return o.Key == c.Key && o.Decision == c.Decision && string(o.Event) == string(c.Event) && o.Ref == c.Ref
 	}
-	if c.Decision != "" && slices.ContainsFunc(q.Active, same) {
+	if (c.Decision != "" || len(c.Event) > 0) && slices.ContainsFunc(q.Active, same) {
 		return // the cycle that runs answers it
 	}
 	if i := slices.IndexFunc(q.Pending, same); i >= 0 {

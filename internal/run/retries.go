@@ -123,6 +123,16 @@ func (r *Retries) All() ([]Retry, error) {
 	return out, errors.Join(errs...)
 }
 
+// Get reads one retry by its name.
+func (r *Retries) Get(name string) (Retry, error) {
+	t, err := r.read(name)
+	if err != nil {
+		return t, fmt.Errorf("retries: %w", err)
+	}
+	t.Name, t.Candidate.Retry = name, filepath.Base(name)
+	return t, nil
+}
+
 func (r *Retries) read(name string) (Retry, error) {
 	var t Retry
 	b, err := os.ReadFile(filepath.Join(r.dir, filepath.Base(name)))
