@@ -433,6 +433,11 @@ func (p *player) run(full bool, stopAfter int) error {
 	for _, r := range p.sum.Refused {
 		p.pending = append(p.pending, fmt.Sprintf("source %s is refused: %s", r.Source, r.Why))
 	}
+	p.tap.mu.Lock()
+	for _, key := range p.tap.unmet {
+		p.pending = append(p.pending, fmt.Sprintf("CF-25: the sweep did not meet %s, which is there: only asking for it by number found it", key))
+	}
+	p.tap.mu.Unlock()
 	p.missed = p.sum.Missed
 	p.sink.got = nil
 	if _, _, err := p.engine.Deliver(p.ctx, poll.Hand{Driver: p.sink, Spec: dispatch.Draft, Now: p.place.Config.Now}); err != nil {

@@ -29,7 +29,8 @@ type tap struct {
 	users    map[string]query.User        // by login
 	tokens   map[string]string            // identity and token -> what the row showed
 	breaches []string
-	stopAt   int // pages after which stop is called; 0: never
+	unmet    []string // what only a probe found
+	stopAt   int      // pages after which stop is called; 0: never
 	stop     func()
 }
 
@@ -42,7 +43,7 @@ func newTap(a adapters.Adapter) *tap {
 func (t *tap) begin(stopAt int, stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.errs, t.asked, t.reads, t.pages, t.breaches = nil, query.FieldSet{}, 0, 0, nil
+	t.errs, t.asked, t.reads, t.pages, t.breaches, t.unmet = nil, query.FieldSet{}, 0, 0, nil, nil
 	t.stopAt, t.stop = stopAt, stop
 }
 
@@ -339,9 +340,15 @@ func (s *tappedProber) Probe(ctx context.Context, numbers []int64) ([]adapters.I
 	}
 	for i := range items {
 		s.t.item(s.Session, &items[i], true)
-		if items[i].State == adapters.Present && items[i].Number != numbers[i] {
+		if items[i].State != adapters.Present {
+			continue
+		}
+		if items[i].Number != numbers[i] {
 			s.t.breach("CF-64", "Probe was asked for number %d and answered with %d", numbers[i], items[i].Number)
 		}
+		s.t.mu.Lock()
+		s.t.unmet = append(s.t.unmet, items[i].Ref.Key)
+		s.t.mu.Unlock()
 	}
 	return items, nil
 }
