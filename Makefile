@@ -5,7 +5,7 @@ CHECKS      ?= 1000
 FUZZTIME    ?= 20s
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build test race demo e2e lint bench fuzz clean
+.PHONY: build test race demo e2e lint bench fuzz schema clean
 
 build: ## the binary, at bin/fullsend
 	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/fullsend
@@ -35,6 +35,17 @@ fuzz: ## every fuzz target for FUZZTIME
 	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
 	    echo "== $$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; \
 	  done; done
+
+# GitHub's published GraphQL schema, as its own package carries it. It is not ours to commit.
+GITHUB_SCHEMA ?= 15.26.1
+
+schema: .schema/github-$(GITHUB_SCHEMA).graphql ## the schema that GitHub's queries are checked against
+
+.schema/github-%.graphql:
+	@mkdir -p .schema
+	cd .schema && npm pack --silent @octokit/graphql-schema@$* && \
+	  tar -xzOf octokit-graphql-schema-$*.tgz package/schema.graphql > $(notdir $@).part && \
+	  mv $(notdir $@).part $(notdir $@) && rm octokit-graphql-schema-$*.tgz
 
 clean:
 	rm -rf bin

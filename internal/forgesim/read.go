@@ -29,6 +29,7 @@ func (r Row) ID() int64             { return r.t.id }
 func (r Row) Number() int64         { return r.t.number }
 func (r Row) Kind() Kind            { return r.t.kind }
 func (r Row) Closed() bool          { return r.s.closed }
+func (r Row) Merged() bool          { return r.s.merged }
 func (r Row) Created() time.Time    { return r.t.created }
 func (r Row) Updated() time.Time    { return latest(r.s.touches, r.moves) }
 func (r Row) ClosedAt() time.Time   { return r.s.closedAt }
