@@ -10,6 +10,12 @@ type TimeTest struct {
 	Offset time.Duration
 }
 
+// Quantifier reports whether the atom speaks of a collection's elements.
+func (a *Atom) Quantifier() bool {
+	_, ok := a.x.(*quantExpr)
+	return ok
+}
+
 // Truth is the verdict of Eval alone.
 func (a *Atom) Truth(f *Facts, v View, now time.Time) Verdict {
 	ev := evaluation{facts: f, view: v, now: now.UnixMilli()}
