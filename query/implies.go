@@ -4,20 +4,32 @@ package query
 // is at most that of oldQ in the order False, Unknown, True, so that no entity can match newQ, or be undecided, that
 // oldQ had ruled out. It is sound and cheap; false may also mean that it cannot tell.
 func Implies(newQ, oldQ *Bound) bool {
-	im := implication{steps: maxImplicationSteps}
+	im := implication{steps: maxImplicationSteps, keys: map[expr]string{}}
 	return newQ.kind == oldQ.kind && im.atMost(newQ.root, oldQ.root)
 }
 
 const maxImplicationSteps = 2_000
 
-type implication struct{ steps int }
+type implication struct {
+	steps int
+	keys  map[expr]string
+}
+
+func (im *implication) key(x expr) string {
+	k, ok := im.keys[x]
+	if !ok {
+		k = exprKey(x)
+		im.keys[x] = k
+	}
+	return k
+}
 
 // atMost: the truth of a is at most that of b. Inside quantifiers, both speak of one element.
 func (im *implication) atMost(a, b expr) bool {
 	if im.steps--; im.steps < 0 {
 		return false
 	}
-	if exprKey(a) == exprKey(b) {
+	if im.key(a) == im.key(b) {
 		return true
 	}
 	switch b := b.(type) {

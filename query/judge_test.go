@@ -42,7 +42,7 @@ func TestJudgementIsSound(t *testing.T) {
 			}
 		}
 	})
-	if said[-1] == 0 || said[1] == 0 {
+	if n := said[-1] + said[0] + said[1]; n >= 500 && (said[-1] == 0 || said[1] == 0) { // a short run may meet none
 		t.Fatalf("nothing was judged: %v", said)
 	}
 }

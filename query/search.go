@@ -66,10 +66,12 @@ func (s *Search) leaves(yield func(*Leaf) bool) bool {
 // what all branches of an or share taken out. s is not changed; the result may share parts with it.
 func (s *Search) Simplify() *Search { return (&folder{}).fold(s).s }
 
-// folded is a folded search with its key.
+// folded is a folded search with its key and the terms of its and or or, folded too: nothing is folded twice, which would
+// cost twice as much for every level of depth.
 type folded struct {
-	s   *Search
-	key string
+	s     *Search
+	key   string
+	terms []folded
 }
 
 // folder folds and-or trees. merge, when set, says whether one leaf with the values of several may stand for them, and
@@ -78,14 +80,14 @@ type folder struct {
 	merge func(*Leaf) bool
 }
 
-func leafNode(l *Leaf) folded { return folded{&Search{Leaf: l}, "L" + leafKey(l)} }
+func leafNode(l *Leaf) folded { return folded{s: &Search{Leaf: l}, key: "L" + leafKey(l)} }
 
 func (fo *folder) fold(s *Search) folded {
 	switch {
 	case s.All:
-		return folded{s, "A"}
+		return folded{s: s, key: "A"}
 	case s.Leaf != nil:
-		return folded{s, "L" + leafKey(s.Leaf)}
+		return folded{s: s, key: "L" + leafKey(s.Leaf)}
 	case len(s.And) > 0:
 		return fo.and(fo.foldEach(s.And))
 	default:
@@ -115,7 +117,7 @@ func (fo *folder) and(terms []folded) folded {
 	flat = unique(flat)
 	has := keysOf(flat)
 	flat = slices.DeleteFunc(flat, func(t folded) bool { // a and (a or b) is a
-		return slices.ContainsFunc(t.s.Or, func(o *Search) bool { return has[(&folder{}).fold(o).key] })
+		return len(t.s.Or) > 0 && slices.ContainsFunc(t.terms, func(o folded) bool { return has[o.key] })
 	})
 	return conjunction(flat)
 }
@@ -128,14 +130,14 @@ func (fo *folder) or(terms []folded) folded {
 		case t.s.All:
 			return t
 		case len(t.s.Or) > 0:
-			flat = append(flat, fo.foldEach(t.s.Or)...)
+			flat = append(flat, t.terms...)
 		case !t.s.isNothing():
 			flat = append(flat, t)
 		}
 	}
 	branches := fo.mergeValues(absorb(branchesOf(unique(flat))))
 	if len(branches) == 0 {
-		return folded{nothing(), "|"}
+		return folded{s: nothing(), key: "|"}
 	}
 	return fo.factor(branches)
 }
@@ -306,7 +308,7 @@ func (t folded) conjuncts() []folded {
 	if len(t.s.And) == 0 {
 		return []folded{t}
 	}
-	return (&folder{}).foldEach(t.s.And)
+	return t.terms
 }
 
 // unique sorts by key and drops repetitions.
@@ -327,11 +329,11 @@ func keysOf(ts []folded) map[string]bool {
 func conjunction(ts []folded) folded {
 	switch len(ts) {
 	case 0:
-		return folded{everything(), "A"}
+		return folded{s: everything(), key: "A"}
 	case 1:
 		return ts[0]
 	}
-	return folded{&Search{And: searches(ts)}, joinKeys('&', ts)}
+	return folded{&Search{And: searches(ts)}, joinKeys('&', ts), ts}
 }
 
 func disjunction(bs []branch) folded {
@@ -343,7 +345,7 @@ func disjunction(bs []branch) folded {
 	if len(ts) == 1 {
 		return ts[0]
 	}
-	return folded{&Search{Or: searches(ts)}, joinKeys('|', ts)}
+	return folded{&Search{Or: searches(ts)}, joinKeys('|', ts), ts}
 }
 
 func searches(ts []folded) []*Search {
