@@ -212,7 +212,9 @@ func TestKilledAroundTheSandbox(t *testing.T) {
 		script func(s *stage) string // in the sandbox, only the first time
 		most   int
 	}{
-		{"run and poller die in the sandbox", func(s *stage) string { return s.once(`for p in $(grep -laF "` + s.dir + `" /proc/[0-9]*/cmdline | cut -d/ -f3); do [ $p != $$ ] && kill -9 $p; done; true`) }, 2},
+		{"run and poller die in the sandbox", func(s *stage) string {
+			return s.once(`for p in $(grep -laF "` + s.dir + `" /proc/[0-9]*/cmdline | cut -d/ -f3); do [ $p != $$ ] && kill -9 $p; done; true`)
+		}, 2},
 		{"the poller dies in the sandbox, the run ends", func(s *stage) string { return s.once(`kill -9 $(cat ` + s.dir + `/poller)`) }, 1},
 		{"the poller dies, and another comes while the run lives", func(s *stage) string {
 			return s.once(`kill -9 $(cat ` + s.dir + `/poller); while [ ! -e ` + s.dir + `/go ]; do sleep 0.02; done`)
