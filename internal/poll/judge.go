@@ -18,22 +18,30 @@ import (
 
 // judge routes facts to harnesses. It does no I/O; what it lacks it names.
 type judge struct {
-	run    *run
+	run *run
+	// Of the entity at hand.
 	answer router.Answer
-	state  []query.Verdict // by harness, of the entity at hand
+	at     []query.View
+	folds  []fold
+	yes    []*query.Bound
 }
 
-func newJudge(r *run) *judge {
-	return &judge{run: r, state: make([]query.Verdict, len(r.t.Harnesses))}
+// fold is what the sources of one harness say together: it is a member when one is true, and undecided when none is true
+// and one is unknown.
+type fold struct {
+	harness int
+	match   []*query.Bound // none: undecided
 }
+
+func newJudge(r *run) *judge { return &judge{run: r} }
 
 // views are the views of every threshold by what the book knows now.
 func (j *judge) views() []query.View {
-	vs := make([]query.View, len(j.run.t.comp.thresholds))
-	for i, th := range j.run.t.comp.thresholds {
-		vs[i] = j.run.book.View(th)
+	j.at = j.at[:0]
+	for _, th := range j.run.t.comp.thresholds {
+		j.at = append(j.at, j.run.book.View(th))
 	}
-	return vs
+	return j.at
 }
 
 // verdict is everything that is known of one entity after routing.
@@ -55,33 +63,45 @@ func (j *judge) decide(ctx context.Context, ref scope.Ref, f *query.Facts, now t
 	comp.router.Route(f, views, now, &j.answer)
 	j.run.sum.Evaluated += j.answer.Evaluated
 	v := verdict{until: j.answer.Until, rests: slices.Clone(j.answer.RestsOn), needs: slices.Clone(j.answer.Needs)}
-	clear(j.state)
-	for i := range j.state {
-		j.state[i] = query.False
-	}
-	for _, i := range j.answer.Undecided {
-		j.state[comp.harnessOf[i]] = query.VerdictUnknown
-	}
-	matched := map[int][]*query.Bound{}
-	for _, i := range j.answer.Match {
-		if j.run.refused[comp.sources[i].ID] {
-			continue
-		}
-		h := comp.harnessOf[i]
-		j.state[h] = query.True
-		matched[h] = append(matched[h], comp.sources[i].Query)
-	}
-	for h, st := range j.state {
-		switch st {
-		case query.VerdictUnknown:
-			v.undecided = append(v.undecided, j.run.t.Harnesses[h].Name)
-		case query.True:
-			j.candidate(ctx, &v, h, matched[h], ref, f, views, now)
+	for _, h := range j.fold() {
+		if len(h.match) > 0 {
+			j.candidate(ctx, &v, h.harness, h.match, ref, f, views, now)
+		} else {
+			v.undecided = append(v.undecided, j.run.t.Harnesses[h.harness].Name)
 		}
 	}
 	slices.Sort(v.rests)
 	v.rests = slices.Compact(v.rests)
 	return v
+}
+
+// fold makes of the router's answer what the harnesses say, in their order, and looks at nothing but the answer: a
+// harness's sources lie side by side, so that both lists of the answer are in the order of harnesses.
+func (j *judge) fold() []fold {
+	comp := j.run.t.comp
+	j.folds, j.yes = j.folds[:0], j.yes[:0]
+	of := func(list []int) int {
+		if len(list) == 0 {
+			return len(j.run.t.Harnesses)
+		}
+		return comp.harnessOf[list[0]]
+	}
+	match, open := j.answer.Match, j.answer.Undecided
+	for len(match)+len(open) > 0 {
+		h, unknown, from := min(of(match), of(open)), false, len(j.yes)
+		for ; of(match) == h; match = match[1:] {
+			if src := &comp.sources[match[0]]; !j.run.refused[src.ID] {
+				j.yes = append(j.yes, src.Query)
+			}
+		}
+		for ; of(open) == h; open = open[1:] {
+			unknown = true
+		}
+		if qs := j.yes[from:len(j.yes):len(j.yes)]; unknown || len(qs) > 0 {
+			j.folds = append(j.folds, fold{h, qs})
+		}
+	}
+	return j.folds
 }
 
 // candidate adds harness h, which the entity matches by the given queries.
