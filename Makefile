@@ -30,7 +30,8 @@ lint: ## formatting, vet and module hygiene
 bench: ## the benchmarks behind docs/performance.md
 	go test -run '^$$' -bench . -benchmem ./...
 
-fuzz: ## every fuzz target for FUZZTIME
+fuzz: ## every fuzz target for FUZZTIME, and millions of cases of the rule on which completeness rests
+	RAPID_CHECKS=20000 go test -count=1 -timeout 60m -run Admissible ./query/... ./adapters/...
 	@set -e; for p in $$(go list ./...); do \
 	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
 	    echo "== $$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; \

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/fullsend-ai/discovery/adapters"
 	"github.com/fullsend-ai/discovery/internal/config"
@@ -95,7 +96,37 @@ func (s *Source) Place(d query.Diagnostic) diag.Diagnostic {
 	if d.Severity == query.Warning {
 		r.Severity = diag.Warning
 	}
-	return s.At(r, d.Span, d.Message, d.Suggest)
+	placed := s.At(r, d.Span, d.Message, d.Suggest)
+	placed.Fix = s.respelled(d.Span)
+	return placed
+}
+
+// respelled mends operators of other languages that have one meaning in this one.
+func (s *Source) respelled(at query.Span) *diag.Edit {
+	text := s.Text()
+	ours, ok := map[string]string{"==": "=", "<>": "!=", "&&": "and", "||": "or"}[text[at.Start:at.End]]
+	if !ok {
+		return nil
+	}
+	if from, to := s.query.Span(at.Start, at.End); string(s.text.Bytes()[from:to]) == text[at.Start:at.End] {
+		return &diag.Edit{Start: from, End: to, Text: spaced(text, at, ours)}
+	}
+	return nil // written otherwise in the file, with an escape
+}
+
+// spaced keeps a word apart from what stands beside it.
+func spaced(text string, at query.Span, word string) string {
+	if word[0] < 'a' {
+		return word
+	}
+	isSpace := func(i int) bool { return i < 0 || i >= len(text) || strings.ContainsRune(" \t\r\n()", rune(text[i])) }
+	if !isSpace(at.Start - 1) {
+		word = " " + word
+	}
+	if !isSpace(at.End) {
+		word += " "
+	}
+	return word
 }
 
 // AtTrigger makes a diagnostic about the bytes [start, end) of the trigger.

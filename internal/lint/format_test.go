@@ -107,6 +107,29 @@ func TestFix(t *testing.T) {
 	require.Zero(t, again)
 }
 
+// Operators of other languages are respelled, wherever the query stands.
+func TestFixOperators(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.yaml")
+	src := "trigger: 'true'\nentity_sources:\n  - query: \"v1: state == open && (label=='a'||label <> 'b')\"\n    version: 1\n" +
+		"  - version: 1\n    query: >-\n      v1: title contains \"a == b && c\"\n          && state == open\n  - version: 1\n    query: \"v1: state \\u003D= open\"\n"
+	require.NoError(t, os.WriteFile(file, []byte(src), 0o644))
+	rep, err := lint.Run(t.Context(), lint.Options{Paths: []string{file}, Registry: configtest.Registry()})
+	require.NoError(t, err)
+	n, err := rep.Fix()
+	require.NoError(t, err)
+	require.Equal(t, 7, n, "one is written with an escape and left alone")
+	got, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(got), "\"v1: state = open and (label='a' or label != 'b')\"")
+	require.Contains(t, string(got), "v1: title contains \"a == b && c\"\n          and state = open")
+	rep, err = lint.Run(t.Context(), lint.Options{Paths: []string{file}, Registry: configtest.Registry()})
+	require.NoError(t, err)
+	for _, d := range rep.Diagnostics {
+		require.False(t, d.Code == "Q112" && d.Line < 10, "%v", d)
+	}
+}
+
 func TestUsage(t *testing.T) {
 	for _, o := range []lint.Options{{Paths: []string{""}}, {}, {Paths: []string{"-"}, Dir: "."}} {
 		_, err := lint.Run(t.Context(), o)
