@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ var spec string
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := execute(ctx, os.Args[1:], &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.LookupEnv, spec: spec})
 	stop()
 	os.Exit(code)
@@ -43,19 +45,39 @@ type env struct {
 
 	verbose bool
 	logJSON bool
+
+	log   *slog.Logger
+	logMu sync.Mutex
 }
 
-// logger writes to standard error; records go to standard output and are never mixed with it.
+// logger writes to standard error; records go to standard output and are never mixed with it. It is the same one for
+// everybody, so that lines are whole.
 func (e *env) logger() *slog.Logger {
+	e.logMu.Lock()
+	defer e.logMu.Unlock()
+	if e.log == nil {
+		e.log = e.newLogger(e.err)
+	}
+	return e.log
+}
+
+// logTo sends what is logged from now on to w.
+func (e *env) logTo(w io.Writer) {
+	e.logMu.Lock()
+	defer e.logMu.Unlock()
+	e.log = e.newLogger(w)
+}
+
+func (e *env) newLogger(w io.Writer) *slog.Logger {
 	level := slog.LevelInfo
 	if e.verbose {
 		level = slog.LevelDebug
 	}
 	opt := &slog.HandlerOptions{Level: level}
 	if e.logJSON {
-		return slog.New(slog.NewJSONHandler(e.err, opt))
+		return slog.New(slog.NewJSONHandler(w, opt))
 	}
-	return slog.New(slog.NewTextHandler(e.err, opt))
+	return slog.New(slog.NewTextHandler(w, opt))
 }
 
 // colour is for terminals only, and not where NO_COLOR asks for none (no-color.org).

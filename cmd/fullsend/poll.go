@@ -18,6 +18,8 @@ import (
 	"github.com/fullsend-ai/discovery/internal/dispatch"
 	"github.com/fullsend-ai/discovery/internal/poll"
 	"github.com/fullsend-ai/discovery/internal/setup"
+	"github.com/fullsend-ai/discovery/internal/watch"
+	"github.com/fullsend-ai/discovery/scope"
 )
 
 // pollFlags are shared by poll and its subcommands.
@@ -32,6 +34,11 @@ type pollFlags struct {
 	full   bool
 	budget int
 	emit   int
+
+	watch       bool
+	catchUpText string
+	catchUp     watch.CatchUp
+	meters      map[string]*poll.Meter // of credentials, kept over changes of the configuration
 }
 
 func newPollCmd(e *env) *cobra.Command {
@@ -59,15 +66,35 @@ held by another process, or the provider throttled everything: try later.`,
 	fl.IntVar(&f.budget, "budget", 0, "most requests of this cycle and credential; what is left over is read by later cycles (0: no limit)")
 	fl.IntVar(&f.emit, "emit-budget", 0, "most candidates handed over in this cycle, oldest first (0: no limit)")
 	pf.DurationVar(&f.wait, "wait", 0, "how long to wait for a ledger that another process holds")
-	c.AddCommand(newPollPlanCmd(e, f), newPollStatusCmd(e, f), newPollCancelCmd(e, f))
+	fl.BoolVar(&f.watch, "watch", false, "stay and poll every input driver in its own rhythm (every: in config.yaml) until SIGINT or SIGTERM")
+	fl.StringVar(&f.catchUpText, "catch-up", string(watch.Coalesce), "with --watch, what becomes of ticks that were missed while nothing polled: skip (wait for the next) or coalesce (one cycle at once)")
+	c.AddCommand(newPollPlanCmd(e, f), newPollStatusCmd(e, f), newPollWhyCmd(e, f), newPollStateCmd(e, f), newPollCancelCmd(e, f))
 	return c
+}
+
+// usage finds flags that contradict each other.
+func (f *pollFlags) usage() (err error) {
+	switch {
+	case f.budget < 0 || f.emit < 0:
+		err = errors.New("--budget and --emit-budget count requests and candidates: they cannot be negative")
+	case f.watch && f.dryRun:
+		err = errors.New("--watch and --dry-run: a dry run is one cycle")
+	case f.watch && f.full:
+		err = errors.New("--watch and --full: every cycle would read everything; run `poll --full` once instead")
+	default:
+		f.catchUp, err = watch.ParseCatchUp(f.catchUpText)
+	}
+	if err != nil {
+		return exit{poll.ExitUsage, err}
+	}
+	return nil
 }
 
 // load reads the folder and prints what is wrong with it.
 func (f *pollFlags) load(e *env) (*setup.Setup, error) {
 	s, err := setup.Load(setup.Options{
 		Dir: f.dir, Getenv: e.getenv, HTTP: setup.Client(), Now: time.Now, Registry: setup.Registry(),
-		Budget: f.budget, Full: f.full,
+		Budget: f.budget, Full: f.full, Meters: f.meters,
 	})
 	if perr := (diag.TextPrinter{Colour: e.colour()}).PrintAll(e.err, s.Diagnostics); err == nil && perr != nil {
 		err = perr
@@ -131,9 +158,10 @@ func ledgerExit(err error) error {
 }
 
 func runPoll(ctx context.Context, e *env, f *pollFlags) error {
-	if f.budget < 0 || f.emit < 0 {
-		return exit{poll.ExitUsage, fmt.Errorf("--budget and --emit-budget count requests and candidates: they cannot be negative")}
+	if err := f.usage(); err != nil {
+		return err
 	}
+	f.meters = map[string]*poll.Meter{}
 	s, err := f.load(e)
 	if err != nil {
 		return err
@@ -146,7 +174,10 @@ func runPoll(ctx context.Context, e *env, f *pollFlags) error {
 	if err != nil {
 		return err
 	}
-	code, err := f.cycle(ctx, e, s, led, driver)
+	code, err := f.work(ctx, e, s, led, driver)
+	if errors.Is(err, errStuck) {
+		return err // the end of the process lets go of the file
+	}
 	if cerr := closeLedger(); err == nil && cerr != nil {
 		err = exit{poll.ExitError, fmt.Errorf("close the ledger: %w", cerr)}
 	}
@@ -169,6 +200,26 @@ func runPoll(ctx context.Context, e *env, f *pollFlags) error {
 	return nil
 }
 
+// work polls, once or until it is told to stop, and can be asked meanwhile.
+func (f *pollFlags) work(ctx context.Context, e *env, s *setup.Setup, led *coverage.Ledger, driver dispatch.Driver) (int, error) {
+	w := newWatcher(e, f, s, led, driver)
+	defer w.bars.end()
+	if err := f.room(); err != nil {
+		return 0, exit{poll.ExitError, err}
+	}
+	if !f.dryRun {
+		a := &answers{e: e, f: f, led: led, started: time.Now(), mode: "once", current: w.current, drivers: w.view}
+		if f.watch {
+			a.mode = "watch"
+		}
+		defer a.serve(ctx)()
+	}
+	if f.watch {
+		return poll.ExitComplete, w.watch(ctx)
+	}
+	return f.cycle(ctx, e, w.now, led)
+}
+
 // output makes the driver, behind the gate: until the protocols are complete, only json may hand anything over.
 func (f *pollFlags) output(e *env, s *setup.Setup) (dispatch.Driver, error) {
 	name := f.driver
@@ -188,20 +239,25 @@ func (f *pollFlags) output(e *env, s *setup.Setup) (dispatch.Driver, error) {
 }
 
 // cycle takes in receipts, polls, hands over, and reports.
-func (f *pollFlags) cycle(ctx context.Context, e *env, s *setup.Setup, led *coverage.Ledger, driver dispatch.Driver) (int, error) {
-	engine := poll.New(poll.Options{Ledger: led, Targets: s.Targets, Log: e.logger()})
-	hand := poll.Hand{Driver: driver, Spec: e.declared(), Target: s.Config.TargetRepo, Now: time.Now, Limit: f.emit}
+func (f *pollFlags) cycle(ctx context.Context, e *env, cur *loaded, led *coverage.Ledger) (int, error) {
+	s, engine, hand, driver := cur.setup, cur.engine, cur.hand, cur.hand.Driver
+	began := time.Now()
 	if !f.dryRun {
 		if err := f.recover(ctx, e, led, engine, hand); err != nil {
 			return 0, exit{poll.ExitError, fmt.Errorf("take in receipts: %w", err)}
 		}
 	}
 	sums, err := engine.Cycle(ctx)
-	report(e, sums)
 	if err != nil {
+		summarize(e.logger(), sums)
+		if ctx.Err() != nil {
+			return 0, exit{poll.ExitIncomplete, errors.New("interrupted: what was read is kept, the next cycle goes on from there")}
+		}
 		return 0, exit{poll.ExitError, err}
 	}
 	code := poll.ExitCode(sums)
+	hand.Told = tally(sums)
+	defer func() { summarize(e.logger(), sums) }()
 	if f.hand(ctx, e, s, engine, hand) && code != poll.ExitError {
 		code = poll.ExitIncomplete
 	}
@@ -222,7 +278,53 @@ func (f *pollFlags) cycle(ctx context.Context, e *env, s *setup.Setup, led *cove
 	if owed && code == poll.ExitComplete {
 		code = poll.ExitIncomplete
 	}
-	return code, nil
+	return code, f.note(ctx, led, s, sums, began)
+}
+
+// note remembers the cycle for a poller that watches later.
+func (f *pollFlags) note(ctx context.Context, led *coverage.Ledger, s *setup.Setup, sums []poll.Summary, began time.Time) error {
+	last, err := led.Cycles(ctx)
+	if err != nil {
+		return ledgerExit(err)
+	}
+	for _, d := range s.Config.InputDrivers {
+		var own []poll.Summary
+		for i := range sums {
+			if sums[i].Driver == d.Name {
+				own = append(own, sums[i])
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		c := lastOf(last, d.Name)
+		c.Driver, c.Began, c.Ended, c.NotBefore, c.Fails = d.Name, began, time.Now(), time.Time{}, 0
+		if poll.ExitCode(own) == poll.ExitComplete {
+			c.Complete = c.Ended
+		}
+		if err := led.NoteCycle(ctx, c); err != nil {
+			return ledgerExit(err)
+		}
+	}
+	return nil
+}
+
+// tally counts what is handed over in the summaries of its scopes.
+func tally(sums []poll.Summary) func(scope.Scope, bool) {
+	at := map[scope.Scope]*poll.Summary{}
+	for i := range sums {
+		at[sums[i].In] = &sums[i]
+	}
+	return func(sc scope.Scope, taken bool) {
+		s := at[sc]
+		switch {
+		case s == nil: // of another cycle
+		case taken:
+			s.Dispatched++
+		default:
+			s.Failed++
+		}
+	}
 }
 
 // receipts takes in what runs have left since the last cycle.
@@ -291,9 +393,8 @@ func owing(ctx context.Context, e *env, led *coverage.Ledger, driver dispatch.Dr
 	return owed, nil
 }
 
-// report writes one summary line per scope, and names on standard error what is not complete.
-func report(e *env, sums []poll.Summary) {
-	log := e.logger()
+// summarize writes one summary line per scope, and names on standard error what is not complete.
+func summarize(log *slog.Logger, sums []poll.Summary) {
 	for i := range sums {
 		s := &sums[i]
 		if s.Driver == "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/fullsend-ai/discovery/internal/diag"
 	"github.com/fullsend-ai/discovery/internal/dispatch"
 	"github.com/fullsend-ai/discovery/internal/poll"
+	"github.com/fullsend-ai/discovery/internal/setup"
 	"github.com/fullsend-ai/discovery/scope"
 )
 
@@ -37,6 +38,9 @@ func runCancel(ctx context.Context, e *env, f *pollFlags, entity, harness string
 	if entity == "" {
 		return exit{poll.ExitUsage, errors.New("--entity is needed")}
 	}
+	if ok, err := f.ask(ctx, opCancel, asked{Dir: absolute(f.dir), Entity: entity, Harness: harness}, nil); ok {
+		return err
+	}
 	s, err := f.load(e)
 	if err != nil {
 		return err
@@ -45,15 +49,20 @@ func runCancel(ctx context.Context, e *env, f *pollFlags, entity, harness string
 	if err != nil {
 		return err
 	}
-	canceler, ok := driver.(dispatch.Canceler)
-	if !ok {
-		return exit{poll.ExitUsage, fmt.Errorf("the output driver %s starts no runs: there is nothing to cancel", driver.Name())}
-	}
 	led, closeLedger, err := f.ledger(ctx, e)
 	if err != nil {
 		return err
 	}
 	defer closeLedger() //nolint:errcheck // every change was synced by itself
+	return cancelWith(ctx, e, led, driver, s, entity, harness)
+}
+
+// cancelWith cancels over an open ledger.
+func cancelWith(ctx context.Context, e *env, led *coverage.Ledger, driver dispatch.Driver, s *setup.Setup, entity, harness string) error {
+	canceler, ok := driver.(dispatch.Canceler)
+	if !ok {
+		return exit{poll.ExitUsage, fmt.Errorf("the output driver %s starts no runs: there is nothing to cancel", driver.Name())}
+	}
 	id, err := theEntity(ctx, led, entity)
 	if err != nil {
 		return exit{poll.ExitError, err}

@@ -19,7 +19,15 @@ func newPollPlanCmd(e *env, f *pollFlags) *cobra.Command {
 		Short: "Show the one search of every scope, what it leaves to the local check and why, and what it costs",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return runPlan(c.Context(), e, f)
+			var p plans
+			ok, err := f.ask(c.Context(), opPlan, asked{Dir: absolute(f.dir)}, &p)
+			if !ok {
+				return runPlan(c.Context(), e, f)
+			}
+			if _, werr := io.WriteString(e.out, p.Text); werr != nil {
+				return werr
+			}
+			return err
 		},
 	}
 }

@@ -16,44 +16,55 @@ import (
 )
 
 func newPollStatusCmd(e *env, f *pollFlags) *cobra.Command {
-	asJSON := false
+	asJSON, html := false, ""
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show what is covered, what is owed, and what waits to be handed over",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			snap, err := snapshot(c.Context(), f)
-			if err != nil {
-				return ledgerExit(err)
-			}
-			if asJSON {
+			v, err := f.status(c.Context())
+			switch {
+			case err != nil:
+				return ledgerOr(err)
+			case html != "":
+				return writeHTML(e, v, html)
+			case asJSON:
 				enc := json.NewEncoder(e.out)
 				enc.SetIndent("", "  ")
-				return enc.Encode(snap)
+				return enc.Encode(v)
 			}
-			return printStatus(e.out, &snap)
+			return printStatus(e.out, v)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the whole snapshot as JSON")
+	c.Flags().StringVar(&html, "html", "", "write one self-contained page to this file; - is standard output")
+	c.Flags().Lookup("html").NoOptDefVal = "-"
 	return c
+}
+
+// status asks the poller that holds the ledger, or reads the file.
+func (f *pollFlags) status(ctx context.Context) (*statusView, error) {
+	v := &statusView{}
+	err := f.reading(ctx, opStatus, asked{}, v, func() (err error) {
+		v.Snapshot, err = snapshot(ctx, f)
+		return err
+	})
+	return v, err
 }
 
 // snapshot reads the file without writing to it.
 func snapshot(ctx context.Context, f *pollFlags) (coverage.Snapshot, error) {
-	store, err := coverage.OpenFile(ctx, f.state, coverage.FileOptions{Wait: f.wait, ReadOnly: true, Version: version})
+	l, closeLedger, err := f.readOnly(ctx)
 	if err != nil {
 		return coverage.Snapshot{}, err
 	}
-	defer store.Close()
-	l, err := coverage.Open(ctx, store, coverage.Options{})
-	if err != nil {
-		return coverage.Snapshot{}, err
-	}
+	defer closeLedger() //nolint:errcheck // it was read only
 	return l.Snapshot(ctx, time.Now())
 }
 
-func printStatus(w io.Writer, s *coverage.Snapshot) error {
+func printStatus(w io.Writer, s *statusView) error {
 	fmt.Fprintf(w, "ledger of schema %d, %d bytes, at %s\n", s.Schema, s.Size, stamp(s.At))
+	printPoller(w, s)
 	for i := range s.Scopes {
 		printScope(w, &s.Scopes[i])
 	}
@@ -64,6 +75,43 @@ func printStatus(w io.Writer, s *coverage.Snapshot) error {
 		fmt.Fprintf(w, "  dead: %s for %s, %d tries: %s\n", diag.Clean(d.Ref.Key), d.Source, d.Tries, diag.Clean(d.Why))
 	}
 	return err
+}
+
+// printPoller says who polls, and how old the last cycles are.
+func printPoller(w io.Writer, s *statusView) {
+	if p := s.Poller; p != nil {
+		fmt.Fprintf(w, "held by pid %d (%s, %s) since %s\n", p.PID, p.Mode, p.Version, stamp(p.Started))
+		if p.Config != "" {
+			fmt.Fprintf(w, "CONFIGURATION cannot be used, nothing is handed over: %s\n", diag.Clean(p.Config))
+		}
+	}
+	for _, c := range s.Cycles {
+		fmt.Fprintf(w, "driver %s: last cycle ended %s, %s", c.Driver, stamp(c.Ended), age(s.At, c.Ended))
+		if !c.Complete.Equal(c.Ended) {
+			fmt.Fprintf(w, "; last complete one %s, %s", stamp(c.Complete), age(s.At, c.Complete))
+		}
+		if c.Fails > 0 {
+			fmt.Fprintf(w, "; FAILED %d times in a row, not before %s", c.Fails, stamp(c.NotBefore))
+		}
+		fmt.Fprintln(w)
+	}
+	if s.Poller == nil {
+		return
+	}
+	for _, d := range s.Poller.Drivers {
+		if !d.Running.IsZero() {
+			fmt.Fprintf(w, "driver %s: a cycle runs since %s\n", d.Name, stamp(d.Running))
+		} else {
+			fmt.Fprintf(w, "driver %s: next cycle %s, every %s\n", d.Name, stamp(d.Next), d.Every)
+		}
+	}
+}
+
+func age(now, t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return now.Sub(t).Round(time.Second).String() + " ago"
 }
 
 func printScope(w io.Writer, s *coverage.ScopeSnapshot) {
