@@ -25,7 +25,7 @@ type attack struct {
 	says      string
 }
 
-// SPEC AU-3, AU-20 to AU-29, RU-1 to RU-9
+// SPEC AU-3, AU-20, AU-28, AU-29, RU-1, RU-2
 func TestNoSandboxWithoutProof(t *testing.T) {
 	const bug = "label on=it as=wes label=bug"
 	cases := []attack{
