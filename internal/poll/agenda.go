@@ -222,6 +222,8 @@ func (r *run) take(ctx context.Context, w *work, it adapters.Item) {
 // route decides an entity on what is known and sets what to ask next: everything again, with what is missing, so that a
 // verdict never rests on parts of different moments.
 func (r *run) route(ctx context.Context, w *work) {
+	r.judge.tries = tries(w.ent, coverage.WhyUndecided)
+	defer func() { r.judge.tries = 0 }()
 	w.verdict = r.judge.decide(ctx, w.item.Ref, w.facts, w.item.ReadAt)
 	w.open, w.want = false, w.read
 	for _, n := range w.verdict.needs {
@@ -390,14 +392,19 @@ func (r *run) because(w *work) string {
 // later postpones an entity with backoff and counts it under its cause.
 func (r *run) later(ent *coverage.Entity, why, because string, needs []query.Need) []coverage.Appointment {
 	r.stuck[because]++
-	tries := 0
+	n := tries(ent, why)
+	wait := min(backoffFirst<<min(n, 10), backoffLast)
+	return []coverage.Appointment{{
+		Why: why, At: r.clock.Add(wait), Tries: n + 1, Cause: because, Needs: fieldNames(r, needs),
+	}}
+}
+
+// tries is how often an appointment was not kept.
+func tries(ent *coverage.Entity, why string) int {
 	for _, a := range ent.Again {
 		if a.Why == why {
-			tries = a.Tries
+			return a.Tries
 		}
 	}
-	wait := min(backoffFirst<<min(tries, 10), backoffLast)
-	return []coverage.Appointment{{
-		Why: why, At: r.clock.Add(wait), Tries: tries + 1, Cause: because, Needs: fieldNames(r, needs),
-	}}
+	return 0
 }

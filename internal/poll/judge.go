@@ -24,6 +24,7 @@ type judge struct {
 	at     []query.View
 	folds  []fold
 	yes    []*query.Bound
+	tries  int // how often it stayed undecided
 }
 
 // fold is what the sources of one harness say together: it is a member when one is true, and undecided when none is true
@@ -132,9 +133,13 @@ func (j *judge) candidate(ctx context.Context, v *verdict, h int, qs []*query.Bo
 	v.match = append(v.match, c)
 }
 
-// stuck tells needs that were asked for in this cycle and could not be met: a match does not wait for them.
+// patience is how often an entity is looked at again before a match goes without a role that cannot be read. Less would
+// make two decisions of one state whenever the provider hesitates.
+const patience = 3
+
+// stuck tells needs that were asked for in vain, in this cycle and before: a match does not wait for them.
 func (j *judge) stuck(n query.Need) bool {
-	return n.Actor != "" && len(j.run.book.Missing([]query.Need{n}, nil)) == 0
+	return j.tries >= patience && n.Actor != "" && len(j.run.book.Missing([]query.Need{n}, nil)) == 0
 }
 
 // row judges a listing row by what it shows alone. What it leaves open becomes an appointment that is due at once.
