@@ -260,10 +260,10 @@ func (s *session) learnTypes(ctx context.Context) error {
 func (s *session) verify(ctx context.Context, ask api.Asker) error {
 	var q viewerQuery
 	const op = "read the credential's account"
-	_, err := ask.Query(ctx, api.Request{Op: op, Class: adapters.Identity}, &q, nil)
+	a, err := ask.Query(ctx, api.Request{Op: op, Class: adapters.Identity}, &q, nil)
 	id, login := strconv.FormatInt(q.Viewer.DatabaseID, 10), q.Viewer.Login
 	switch {
-	case errors.Is(err, adapters.ErrForbidden):
+	case errors.Is(err, adapters.ErrForbidden), len(a.Errors) > 0 && a.Errors[0].Forbidden():
 		id, login = unnamed, "the installation"
 	case err != nil:
 		return err

@@ -366,3 +366,27 @@ func TestBrokenPart(t *testing.T) {
 		assert.Equal(t, adapters.Unreadable, it.State)
 	})
 }
+
+// longStory is one entity whose collections are all longer than one page, and one of the other kind.
+func longStory(kind string) string {
+	var b strings.Builder
+	other := "change_proposal"
+	if kind == other {
+		other = "work_item"
+	}
+	fmt.Fprintf(&b, "create as=stella kind=%s title=long\ncreate as=wes kind=%s title=other\n", kind, other)
+	for i := range 60 {
+		fmt.Fprintf(&b, "user login=u%d\ncreate-label label=l%02d\nlabel on=1 as=wes label=l%02d\nassign on=1 as=wes user=u%d\ncomment on=1 as=rea body=x name=c%d\n", i, i, i, i, i)
+		if kind == "change_proposal" {
+			fmt.Fprintf(&b, "request-review on=1 as=olga user=u%d\nreview on=1 as=wes state=approved\ndismiss-review on=1 as=olga user=wes\n", i)
+		} else {
+			fmt.Fprintf(&b, "create as=wes kind=change_proposal title=p name=p%d\nlink on=1 as=wes to=p%d\n", i, i)
+		}
+	}
+	b.WriteString("create-label label=x\n")
+	for range 60 {
+		b.WriteString("label on=1 as=wes label=x\nunlabel on=1 as=wes label=x\n")
+	}
+	b.WriteString("advance by=1m\nedit-comment comment=c1 as=rea body=y\nedit on=1 as=wes title=longer body=longer\n")
+	return b.String()
+}

@@ -10,8 +10,12 @@ const (
 	maxRead   = 20
 )
 
-// climb is after how many good answers in a row a size that was halved is doubled again.
-const climb = 8
+// climb is after how many good answers in a row a size that was halved is doubled again; twice as many after each time
+// that it had to be halved, up to mostClimb: a request that fails so costs more than one that does not.
+const (
+	climb     = 16
+	mostClimb = 1024
+)
 
 // size is how many entities one request asks for: halved when the server cannot compute an answer, and doubled again
 // when it long could. It is kept across calls, so that the next cycle does not begin with what failed.
@@ -19,9 +23,11 @@ type size struct {
 	mu        sync.Mutex
 	most, now int
 	good      int
+	before    int // the size before the failures of late
+	patience  int
 }
 
-func (s *size) reset(most int) { s.most, s.now = most, most }
+func (s *size) reset(most int) { s.most, s.now, s.patience = most, most, climb/2 }
 
 func (s *size) get() int {
 	s.mu.Lock()
@@ -29,12 +35,17 @@ func (s *size) get() int {
 	return s.now
 }
 
-// less halves the size that failed; false when there is nothing left to halve.
+// less halves the size that failed; false when there is nothing left to halve: then it was not the size, and it is what
+// it was before.
 func (s *size) less(failed int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.good > 0 || s.before == 0 { // the first of a row of failures
+		s.before, s.patience = s.now, min(2*s.patience, mostClimb)
+	}
 	s.good = 0
 	if failed <= 1 {
+		s.now, s.before = s.before, 0
 		return false
 	}
 	s.now = min(s.now, failed/2)
@@ -44,7 +55,7 @@ func (s *size) less(failed int) bool {
 func (s *size) fine() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.good++; s.good >= climb && s.now < s.most {
+	if s.good++; s.good >= s.patience && s.now < s.most {
 		s.good, s.now = 0, min(s.now*2, s.most)
 	}
 }

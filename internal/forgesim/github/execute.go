@@ -134,6 +134,10 @@ func (c *call) graphql() {
 		c.json(http.StatusOK, out)
 		return
 	}
+	if c.quirks.ViewerHidden && asks(q.op.SelectionSet, "viewer") { // the field is not nullable, so nothing is left
+		c.json(http.StatusOK, failure{Data: json.RawMessage("null"), Errors: []gqlError{{Type: "FORBIDDEN", Path: []any{"viewer"}, Message: "Resource not accessible by integration"}}})
+		return
+	}
 	x := &execution{call: c, q: q, heavy: c.quirks.TooHeavy > 0 && price.widest >= c.quirks.TooHeavy}
 	data, err := x.run()
 	if err != nil {

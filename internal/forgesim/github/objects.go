@@ -13,9 +13,6 @@ func (x *execution) root() *object {
 	return &object{"Query", func(name string, a args) any {
 		switch name {
 		case "viewer":
-			if x.quirks.ViewerHidden {
-				return absence{"FORBIDDEN", "Resource not accessible by integration"}
-			}
 			return x.account(x.doer.ID)
 		case "repository":
 			return x.repositoryNamed(a.text("owner")+"/"+a.text("name"), a["followRenames"] != false)
