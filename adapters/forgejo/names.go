@@ -76,7 +76,7 @@ func (s *session) Uses(ctx context.Context, f query.FieldID, name string) (int, 
 	if param == "" || strings.Contains(name, ",") {
 		return 0, false, nil
 	}
-	r := s.issuesRequest(walkAll, 0, 1, 1)
+	r := s.issuesRequest(walkIssues, 0, 1, 1)
 	r.Op, r.Class, r.Item = "count a name", adapters.Read, true
 	r.Query.Set(param, name)
 	var rows []*api.Issue
