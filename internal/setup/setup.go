@@ -89,9 +89,14 @@ func (s *Setup) driver(o Options, d *config.InputDriver, meters map[string]*poll
 		meters[credential] = poll.NewMeter(o.Now, 0, o.Budget)
 	}
 	bots, agents := accounts(d)
+	asking := map[query.Kind][]poll.Harness{} // the same for all scopes of the driver
 	for _, sc := range d.Scopes {
 		for _, kind := range sc.Kinds {
-			hs := s.harnesses(a, d, kind)
+			hs, ok := asking[kind]
+			if !ok {
+				hs = s.harnesses(a, d, kind)
+				asking[kind] = hs
+			}
 			if len(hs) == 0 {
 				continue // nobody asks: no search
 			}
@@ -133,6 +138,7 @@ func accounts(d *config.InputDriver) (bots map[string]adapters.Role, ids []strin
 // harnesses are those with a usable source over this driver and kind.
 func (s *Setup) harnesses(a adapters.Adapter, d *config.InputDriver, kind query.Kind) []poll.Harness {
 	var out []poll.Harness
+	compiler := trigger.NewCompiler(a.Catalogue(kind))
 	for _, h := range s.Harnesses.Harnesses {
 		if h.Broken {
 			continue
@@ -143,7 +149,7 @@ func (s *Setup) harnesses(a adapters.Adapter, d *config.InputDriver, kind query.
 				ph.Queries = append(ph.Queries, src.Bound)
 			}
 		}
-		if len(ph.Queries) == 0 || !s.trigger(h, &ph, a.Catalogue(kind)) {
+		if len(ph.Queries) == 0 || !s.trigger(h, &ph, compiler) {
 			continue
 		}
 		out = append(out, ph)
@@ -152,11 +158,11 @@ func (s *Setup) harnesses(a adapters.Adapter, d *config.InputDriver, kind query.
 }
 
 // trigger compiles the harness's trigger for one provider and kind. A trigger that cannot be used takes its harness out.
-func (s *Setup) trigger(h *harness.Harness, ph *poll.Harness, cat *query.Catalogue) bool {
+func (s *Setup) trigger(h *harness.Harness, ph *poll.Harness, c *trigger.Compiler) bool {
 	if h.Trigger == nil {
 		return true
 	}
-	p, issues := trigger.Compile(*h.Trigger, cat)
+	p, issues := c.Compile(*h.Trigger)
 	if p != nil {
 		issues = append(append(issues, p.CheckWithoutEvent()...), p.CheckCost()...)
 	}
