@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/fullsend-ai/discovery/coverage"
@@ -81,7 +82,7 @@ func (f *pollFlags) runArgs(r *dispatch.Record) []string {
 		ref = id.String()
 	}
 	args := []string{"run", "--fullsend-dir=" + f.dir, "--state=" + f.state, "--harness=" + r.Harness, "--entity=" + ref,
-		"--identity=" + id.String(), "--key=" + r.Key, "--decision=" + r.Decision}
+		"--identity=" + id.String(), "--key=" + r.Key, "--decision=" + r.Decision, "--entries=" + strconv.Itoa(r.Entries)}
 	if !r.Updated.IsZero() {
 		args = append(args, "--updated="+r.Updated.Format(time.RFC3339Nano))
 	}

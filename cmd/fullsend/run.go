@@ -63,9 +63,10 @@ kept durably.`,
 	fl.StringVar(&f.candidate.Key, "key", "", "key of the delivery that the receipt answers")
 	fl.StringVar(&f.candidate.Decision, "decision", "", "decision of the delivery that the receipt answers")
 	fl.StringVar(&f.candidate.Identity, "identity", "", "canonical identity that the entity must have")
+	fl.IntVar(&f.candidate.Entries, "entries", 0, "how often the entity had entered the match")
 	fl.StringVar(&f.updated, "updated", "", "change clock that the delivery's facts had: no older answer is used")
 	fl.StringVar(&f.candidate.Retry, "retry", "", "name of the retry that is tried again")
-	for _, name := range []string{"key", "decision", "identity", "updated", "retry"} {
+	for _, name := range []string{"key", "decision", "identity", "entries", "updated", "retry"} {
 		_ = fl.MarkHidden(name) // written by output drivers; the flag exists
 	}
 	return c

@@ -58,6 +58,7 @@ type Candidate struct {
 	Identity string    `json:"identity,omitempty"` // canonical; when given, only that entity will do
 	Key      string    `json:"key,omitempty"`      // of the delivery, for the receipt
 	Decision string    `json:"decision,omitempty"` // likewise
+	Entries  int       `json:"entries,omitempty"`  // how often the pair had entered the match; 0 is not known
 	Updated  time.Time `json:"updated,omitzero"`   // an answer older than this is a lagging replica's
 	Event    []byte    `json:"event,omitempty"`    // a NormalizedEvent as it was received; empty for none
 	Retry    string    `json:"retry,omitempty"`    // name of its entry in the store of retries

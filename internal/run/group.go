@@ -19,6 +19,7 @@ type Group struct {
 	dir, base string
 	name      string
 	held      *os.File
+	last      *served // what the run before served; kept for the next one
 }
 
 // queue is what a group has to do. Active is being served by whoever holds the lock; what a crashed run was serving is
@@ -69,6 +70,9 @@ func (g *Group) Join(c Candidate, asked time.Time) (serve []Candidate, joined, q
 		g.held, joined = f, true
 		ended, err := os.Stat(g.base + ".ended")
 		quiet = errors.Is(err, fs.ErrNotExist) || err == nil && ended.ModTime().Before(asked)
+		if b, err := os.ReadFile(g.base + ".ended"); err == nil {
+			_ = json.Unmarshal(b, &g.last) // without it a state may be worked from twice
+		}
 		left := slices.Concat(q.Active, q.Pending)
 		*q = queue{Group: g.name, PID: os.Getpid(), Since: asked.UTC(), Pending: left}
 		q.add(c)
@@ -161,7 +165,7 @@ func (g *Group) release() error {
 	}
 	f := g.held
 	g.held = nil
-	return errors.Join(os.WriteFile(g.base+".ended", nil, 0o600), f.Close())
+	return errors.Join(writeFile(g.base+".ended", g.last), f.Close())
 }
 
 // Alive reports whether some process serves the group now, and which.

@@ -157,6 +157,7 @@ func TestACrashedRunsWorkIsTakenOver(t *testing.T) {
 		"active": []run.Candidate{decision("crashed")}, "pending": []run.Candidate{decision("waited"), {Ref: "acme/widgets#1", Event: event("12", "acme/widgets#1", "")}}})
 	require.NoError(t, err)
 	r.run(nil) // makes the files
+	r.do("unlabel on=it as=wes label=bug", bug)
 	files, err := filepath.Glob(filepath.Join(r.dir, "run", "*.mutex"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
@@ -247,4 +248,35 @@ func TestClockJumps(t *testing.T) {
 		assert.Equal(t, coverage.NotMember, r.run(nil).Outcome)
 		assert.Zero(t, r.box.count())
 	}
+}
+
+// SPEC RU-5: what the run before worked from is not worked from again, by whichever process, unless the entity has left
+// the match meanwhile, somebody asks by hand, or an event comes.
+func TestAStateIsNotRepeated(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, second run.Candidate
+		starts        int
+	}{
+		"an event's run, then the poller's first look": {run.Candidate{Ref: "acme/widgets#1", Event: event("5", "acme/widgets#1", "")}, run.Candidate{Ref: "acme/widgets#1", Key: "k", Decision: "d", Entries: 1}, 1},
+		"the same decision, told twice":                {run.Candidate{Ref: "acme/widgets#1", Key: "k", Decision: "d", Entries: 3}, run.Candidate{Ref: "acme/widgets#1", Key: "k", Decision: "d", Entries: 3}, 1},
+		"left and entered again":                       {run.Candidate{Ref: "acme/widgets#1", Key: "k", Decision: "d", Entries: 1}, run.Candidate{Ref: "acme/widgets#1", Key: "k", Decision: "e", Entries: 2}, 2},
+		"by hand":                                      {run.Candidate{Ref: "acme/widgets#1", Key: "k", Decision: "d"}, run.Candidate{Ref: "acme/widgets#1"}, 2},
+		"an event":                                     {run.Candidate{Ref: "acme/widgets#1", Key: "k", Decision: "d"}, run.Candidate{Ref: "acme/widgets#1", Event: event("5", "acme/widgets#1", "")}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, coder, bug)
+			for _, cand := range []run.Candidate{c.first, c.second} {
+				rep, err := r.runner().Run(context.Background(), cand)
+				require.NoError(t, err)
+				assert.Equal(t, coverage.Ran, rep.Outcome, rep.Why)
+			}
+			assert.Equal(t, c.starts, r.box.count())
+		})
+	}
+	r := newRig(t, coder, bug)
+	r.box.code = 1
+	r.run(nil)
+	r.box.code = 0
+	r.run(nil)
+	assert.Equal(t, 2, r.box.count(), "what failed is repeated")
 }

@@ -34,8 +34,21 @@ type Options struct {
 // Runner serves one harness and one subject.
 type Runner struct {
 	o    Options
-	last *coverage.ReadState // the state that the last sandbox of this process worked from
+	last *served
 	seen time.Time
+}
+
+// served is the state that the last sandbox of a group worked from with success.
+type served struct {
+	Read    *coverage.ReadState `json:"read"`
+	Entries int                 `json:"entries"` // 0 where the candidates did not say
+}
+
+// covers reports that the candidate of the ledger would only repeat it. The same state after leaving the match and
+// entering it again is no repetition.
+func (s *served) covers(c *Candidate, read *coverage.ReadState) bool {
+	return s != nil && c.Decision != "" && len(c.Event) == 0 && sameState(read, s.Read) &&
+		(c.Entries == s.Entries || c.Entries == 0 || s.Entries == 0 && c.Entries == 1)
 }
 
 // New makes a runner.
@@ -83,6 +96,7 @@ func (r *Runner) Run(ctx context.Context, c Candidate) (Report, error) {
 	if !quiet || len(serve) > 1 {
 		first = nil // somebody worked on the subject while this process looked: look again
 	}
+	r.last = g.last
 	return r.serve(ctx, g, serve, first)
 }
 
@@ -99,7 +113,9 @@ func (r *Runner) serve(ctx context.Context, g *Group, cs []Candidate, first *jud
 		if len(cs) > 0 {
 			vs := r.judge(ctx, cs, first)
 			first = nil
-			if err := r.cycle(ctx, cs, vs, &rep); err != nil {
+			err := r.cycle(ctx, cs, vs, &rep)
+			g.last = r.last
+			if err != nil {
 				return rep, errors.Join(err, g.release()) // what is not answered stays in the group's file
 			}
 		}
@@ -185,21 +201,24 @@ func (r *Runner) cycle(ctx context.Context, cs []Candidate, vs []judged, rep *Re
 	return errors.Join(errs...)
 }
 
-// start starts the sandbox for the candidates that hold, unless all of them only repeat a state that this process has
-// just worked from: a run that changes nothing is not repeated.
+// start starts the sandbox for the candidates that hold, unless all of them only repeat a state that the run before
+// worked from: a run that changes nothing is not repeated.
 func (r *Runner) start(ctx context.Context, cs []Candidate, vs []judged, holds []int, rep *Report) (outcome, why string) {
 	v := &vs[holds[len(holds)-1]]
 	repeats := true
 	for _, i := range holds {
-		repeats = repeats && len(cs[i].Event) == 0 && r.last != nil && sameState(vs[i].Read, r.last)
+		repeats = repeats && r.last.covers(&cs[i], vs[i].Read)
 	}
 	if repeats {
 		return coverage.Ran, "the run before worked from this state"
 	}
 	rep.Cycles++
 	outcome, why = r.sandbox(ctx, v.bound, &v.Verdict)
-	if outcome == coverage.Ran || outcome == coverage.Skipped {
-		r.last = v.Read
+	if (outcome == coverage.Ran || outcome == coverage.Skipped) && v.Read != nil {
+		r.last = &served{Read: v.Read}
+		for _, i := range holds {
+			r.last.Entries = max(r.last.Entries, cs[i].Entries)
+		}
 	}
 	return outcome, why
 }
