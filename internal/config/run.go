@@ -49,6 +49,7 @@ var workflowName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*\.ya?ml$`)
 // run reads the section. With any fault in it nothing may be started: half of a wall is none.
 func (l *loader) run(n *yaml.Node, c *Config) {
 	before := len(l.Diags)
+	l.refused = false
 	r := &c.Run
 	m, ok := l.Mapping(n, "run", "write command: [program, argument] below it")
 	if !ok {
@@ -96,7 +97,7 @@ func (l *loader) run(n *yaml.Node, c *Config) {
 	if v := m.Get("remote"); v != nil {
 		l.remote(v, &r.Remote)
 	}
-	r.Broken = l.Diags[before:].Failed()
+	r.Broken = l.refused || l.Diags[before:].Failed()
 }
 
 func (l *loader) words(n *yaml.Node, what string) []string {
