@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,6 +25,9 @@ func (p *player) applies() error {
 			return err
 		}
 	}
+	if err := p.without(); err != nil {
+		return err
+	}
 	neutral := func(string) (string, error) { return "x", nil }
 	texts := make([]string, 0, len(c.queries)+len(c.questions))
 	for _, s := range c.queries {
@@ -39,6 +43,23 @@ func (p *player) applies() error {
 		}
 		if _, err := bind(a, c.Kind, t, "1"); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// without skips a case about what the provider has no notion of, by its author's word.
+func (p *player) without() error {
+	words := slices.Collect(maps.Keys(p.c.hints))
+	for _, l := range slices.Concat(p.c.setup, p.c.steps) {
+		words = append(words, l.words[0])
+		if l.words[0] == "repeat" && len(l.words) > 2 {
+			words = append(words, l.words[2])
+		}
+	}
+	for _, w := range words {
+		if why, ok := p.tg.Without[w]; ok {
+			return skip{why: fmt.Sprintf("%s: %s", w, why)}
 		}
 	}
 	return nil
@@ -83,6 +104,9 @@ func (p *player) able() error {
 			ws = ws[2:]
 		}
 		if _, own := steps()[ws[0]]; own || ws[0] == "repeat" {
+			continue
+		}
+		if ws[0] == "after" && p.place.Offline {
 			continue
 		}
 		if !p.place.Stage.Can(ws[0]) {

@@ -41,8 +41,8 @@ func Cases() ([]*Case, error) {
 	return out, errors.Join(err, errors.Join(errs...))
 }
 
-// pick keeps the cases whose name, or whose name without its kind, matches a glob. "" keeps all.
-func pick(cs []*Case, pattern string) ([]*Case, error) {
+// Pick keeps the cases whose name, or whose name without its kind, matches a glob. "" keeps all.
+func Pick(cs []*Case, pattern string) ([]*Case, error) {
 	if pattern == "" {
 		return cs, nil
 	}

@@ -181,6 +181,9 @@ func (p *player) verb(words []string) error {
 	if words[0] == "create" && args["kind"] == "" {
 		args["kind"] = string(p.c.Kind)
 	}
+	if words[0] == "after" && p.place.Offline {
+		return p.after(args)
+	}
 	if err := p.place.Stage.Do(p.ctx, words[0], args); err != nil {
 		return unable(err)
 	}
@@ -192,6 +195,30 @@ func (p *player) verb(words []string) error {
 	if words[0] == "create" || words[0] == "rename-repo" || words[0] == "transfer" {
 		p.learnKeys()
 	}
+	return nil
+}
+
+// after does the verbs of a script behind the n-th page or read from now on, for adapters that send no requests.
+func (p *player) after(args map[string]string) error {
+	n := 1
+	if args["n"] != "" {
+		var err error
+		if n, err = strconv.Atoi(args["n"]); err != nil {
+			return err
+		}
+	}
+	p.tap.after(args["route"], n, func() error {
+		for _, l := range strings.Split(args["do"], " ; ") {
+			words, err := split(l)
+			if err != nil {
+				return err
+			}
+			if err := p.verb(words); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	return nil
 }
 
@@ -425,6 +452,9 @@ func (p *player) run(full bool, stopAfter int) error {
 	p.purse.begin()
 	p.targets[0].Policy.Full = full
 	sums, err := p.engine.Cycle(ctx)
+	if terr := p.tap.trouble; terr != nil {
+		return fmt.Errorf("a script of the verb after: %w", terr)
+	}
 	if err != nil && (stopAfter == 0 || ctx.Err() == nil || p.ctx.Err() != nil) {
 		return fmt.Errorf("cycle: %w", err)
 	}

@@ -115,6 +115,34 @@ func (r *Result) WriteJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
+// skips lists what was not played, cases with one reason together.
+func (r *Result) skips(b *strings.Builder) {
+	at := map[string]int{}
+	var why []Skipped
+	var names [][]string
+	for _, s := range r.Skipped {
+		key := fmt.Sprint(s.Unplayed, s.Profile, s.Why)
+		i, ok := at[key]
+		if !ok {
+			i = len(why)
+			at[key], why, names = i, append(why, s), append(names, nil)
+		}
+		names[i] = append(names[i], s.Case)
+	}
+	for i, s := range why {
+		note := "does not apply"
+		if s.Unplayed {
+			note = "NOT PLAYED"
+		}
+		list := names[i]
+		more := ""
+		if len(list) > 6 {
+			list, more = list[:6], fmt.Sprintf(" and %d more", len(names[i])-6)
+		}
+		fmt.Fprintf(b, "skipped (%s): %s: %s: %s%s\n", s.Profile, note, s.Why, strings.Join(list, ", "), more)
+	}
+}
+
 // WriteText writes the failures in full, what was skipped and why, and the verdict.
 func (r *Result) WriteText(w io.Writer) error {
 	var b strings.Builder
@@ -125,13 +153,7 @@ func (r *Result) WriteText(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "FAILED %s: %s\n\n", f.Case, f.Why)
 	}
-	for _, s := range r.Skipped {
-		note := "does not apply"
-		if s.Unplayed {
-			note = "NOT PLAYED"
-		}
-		fmt.Fprintf(&b, "skipped %s (%s): %s: %s\n", s.Case, s.Profile, note, s.Why)
-	}
+	r.skips(&b)
 	for _, m := range r.Missing {
 		fmt.Fprintf(&b, "missing: v1 gives %s to %s, and the catalogue lacks it\n", m, r.Adapter)
 	}

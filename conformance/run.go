@@ -53,7 +53,7 @@ func chosen(tg *Target) ([]*Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pick(cs, tg.Match)
+	return Pick(cs, tg.Match)
 }
 
 // play plays one case in a place of its own.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/fullsend-ai/discovery/adapters"
@@ -30,7 +31,9 @@ type tap struct {
 	tokens   map[string]string            // identity and token -> what the row showed
 	breaches []string
 	unmet    []string // what only a probe found
-	stopAt   int      // pages after which stop is called; 0: never
+	hooks    []hook
+	trouble  error // of a hook
+	stopAt   int   // pages after which stop is called; 0: never
 	stop     func()
 }
 
@@ -38,6 +41,41 @@ func newTap(a adapters.Adapter) *tap {
 	return &tap{Adapter: a, seen: map[scope.Identity]scope.Ref{}, since: map[string]adapters.Position{}, cursor: map[string][]byte{},
 		users: map[string]query.User{}, tokens: map[string]string{}}
 }
+
+// hook is a change of the world between two answers.
+type hook struct {
+	route string
+	left  int
+	do    func() error
+}
+
+func (t *tap) after(route string, n int, do func() error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.hooks = append(t.hooks, hook{route, n, do})
+}
+
+// answered runs the hooks that are due after an answer of a route.
+func (t *tap) answered(route string) {
+	t.mu.Lock()
+	var due []func() error
+	t.hooks = slices.DeleteFunc(t.hooks, func(h hook) bool { return h.route == route && h.left == 1 && push(&due, h.do) })
+	for i := range t.hooks {
+		if t.hooks[i].route == route {
+			t.hooks[i].left--
+		}
+	}
+	t.mu.Unlock()
+	for _, do := range due {
+		if err := do(); err != nil {
+			t.mu.Lock()
+			t.trouble = errors.Join(t.trouble, err)
+			t.mu.Unlock()
+		}
+	}
+}
+
+func push[T any](to *[]T, v T) bool { *to = append(*to, v); return true }
 
 // begin forgets what belongs to one cycle.
 func (t *tap) begin(stopAt int, stop func()) {
@@ -139,6 +177,7 @@ func (s *tapped) Pages(ctx context.Context, p adapters.Plan, w adapters.Walk, at
 				return
 			}
 			s.t.page(s.Session, w, &page)
+			s.t.answered("search")
 			if !yield(page, nil) {
 				return
 			}
@@ -258,6 +297,7 @@ func (s *tapped) Read(ctx context.Context, refs []scope.Ref, fs query.FieldSet) 
 		return items, err
 	}
 	s.t.answers(s.Session, refs, fs, items)
+	s.t.answered("read")
 	return items, nil
 }
 

@@ -23,6 +23,9 @@ type Target struct {
 	// Partial says that the stage is known to lack things, as a live server lacks faults: a core case that it cannot
 	// play leaves the verdict open instead of spoiling it.
 	Partial bool
+	// Without names what the provider has no notion of, by verb, step or hint, each with the reason: files have no
+	// credentials to rotate. Cases about it do not apply, and the report says so in the author's words.
+	Without map[string]string
 	// Match, when set, picks cases by a glob over "group/name".
 	Match string
 }
@@ -49,6 +52,9 @@ type Place struct {
 	ID func(ctx context.Context, login string) (string, error)
 	// Trouble, when set, is what went wrong in the world behind the suite's back (scripts of the verb after).
 	Trouble func() error
+	// Offline says that the adapter sends no requests: the suite then does the verb after itself, behind a page (route
+	// search) or a read (route read).
+	Offline bool
 	Close   func()
 }
 

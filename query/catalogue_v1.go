@@ -126,13 +126,15 @@ func (f *Field) clone() *Field {
 	return &c
 }
 
-// NewCatalogue gives the fields that provider has for entities of kind k. edit sees a copy of each row, the one of
+// NewCatalogue gives the fields that provider has for entities of kind k. A provider that v1 does not name begins with
+// every field that some provider has, and edit says which of them it lacks. edit sees a copy of each row, the one of
 // cf[N] included, and may correct it; a row for which it reports false is left out. edit may be nil, and must not keep
 // the row.
 func NewCatalogue(provider string, k Kind, edit func(*Field) bool) *Catalogue {
 	c := &Catalogue{provider: provider, kind: k, byID: map[FieldID]*Field{}, byName: map[string]*Field{}}
+	named := slices.Contains(everyone, provider)
 	for _, f := range AllFields() {
-		if !slices.Contains(f.Providers, provider) || !slices.Contains(f.Kinds, k) {
+		if named && !slices.Contains(f.Providers, provider) || !slices.Contains(f.Kinds, k) {
 			continue
 		}
 		narrow(provider, f)

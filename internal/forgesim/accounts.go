@@ -1,6 +1,9 @@
 package forgesim
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // AddUser adds an account; ID and Created are given by the world.
 func (w *World) AddUser(u User) (User, error) {
@@ -137,6 +140,18 @@ func (w *World) SetRole(repository, login string, role Role) error {
 	}
 	r.roles[u.ID] = role
 	return nil
+}
+
+// Users are all accounts, deleted ones included, by id.
+func (w *World) Users() []User {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := make([]User, 0, len(w.users))
+	for _, u := range w.users {
+		out = append(out, *u)
+	}
+	slices.SortFunc(out, func(a, b User) int { return cmp.Compare(a.ID, b.ID) })
+	return out
 }
 
 // Role is an account's effective right on a repository, by ids. A stranger may read what is

@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	"internal/setup":     {"*"}, // builds engines for commands and demos
 	"internal/chaos":     {"*"}, // the simulation plays everything
 	"internal/demo":      {"*"},
-	"examples":           {},
+	"examples":           {"*"},
 	"cmd":                {"*"},
 }
 
