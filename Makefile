@@ -48,5 +48,9 @@ schema: .schema/github-$(GITHUB_SCHEMA).graphql ## the schema that GitHub's quer
 	  tar -xzOf octokit-graphql-schema-$*.tgz package/schema.graphql > $(notdir $@).part && \
 	  mv $(notdir $@).part $(notdir $@) && rm octokit-graphql-schema-$*.tgz
 
+SEEDS       ?= 2000
+chaos: ## random stories against the whole poller; a seed that fails prints its command and is shortened
+	@go run ./internal/chaos/cmd -seeds $(SEEDS)
+
 clean:
 	rm -rf bin
