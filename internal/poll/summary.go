@@ -76,6 +76,7 @@ func (s *Summary) Attrs() []slog.Attr {
 		slog.Int("emitted", s.Emitted), slog.Int("dispatched", s.Dispatched), slog.Int("failed", s.Failed),
 		slog.Int("backoff", s.Backoff), slog.Int("requests", n),
 		slog.Int("search_requests", s.Requests[adapters.Search]), slog.Int("incomplete", len(s.Incomplete)+len(s.Refused)),
+		slog.Int("evaluated", s.Evaluated),
 		slog.Duration("took", s.Took.Round(time.Millisecond)),
 	}
 }
