@@ -5,7 +5,7 @@ CHECKS      ?= 1000
 FUZZTIME    ?= 20s
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build test race demo e2e lint bench fuzz schema clean
+.PHONY: build test race demo e2e lint bench bench-route bench-poll bench-plots fuzz schema clean
 
 build: ## the binary, at bin/fullsend
 	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/fullsend
@@ -29,6 +29,16 @@ lint: ## formatting, vet and module hygiene
 
 bench: ## the benchmarks behind docs/performance.md
 	go test -run '^$$' -bench . -benchmem ./...
+
+REPS        ?= 3
+bench-route: ## the router beside closures, OPA and CEL on one workload, in under a minute; the last line is JSON
+	@cd bench && mkdir -p results && go run -mod=mod ./route -reps $(REPS) -json results/route.json
+
+bench-poll: build ## whole processes over large and many scopes; takes some minutes
+	@cd bench && mkdir -p results && go run -mod=mod ./poll -bin ../$(BIN) -json results/poll.json
+
+bench-plots: ## docs/plots from what bench-route and bench-poll have written
+	@cd bench && go run -mod=mod ./plots
 
 fuzz: ## every fuzz target for FUZZTIME, and millions of cases of the rule on which completeness rests
 	RAPID_CHECKS=20000 go test -count=1 -timeout 60m -run Admissible ./query/... ./adapters/...
