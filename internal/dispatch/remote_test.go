@@ -31,6 +31,17 @@ type ciFace struct {
 	paths   []string
 }
 
+func (f *ciFace) set(change func(*ciFace)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(f)
+}
+
+func (f *ciFace) count() (n int) {
+	f.set(func(f *ciFace) { n = len(f.starts) })
+	return n
+}
+
 func (f *ciFace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -137,8 +148,8 @@ func TestRemoteStartsOnceAndDerivesTheReceipt(t *testing.T) {
 			got, err = r.open().Start(ctx, []dispatch.Record{rec}) // the lease was over
 			require.NoError(t, err)
 			assert.Equal(t, []string{dispatch.Started}, outcomes(got))
-			assert.Len(t, r.face.starts, 1, "it lives: it is not started again")
-			r.face.status = status
+			assert.Equal(t, 1, r.face.count(), "it lives: it is not started again")
+			r.face.set(func(f *ciFace) { f.status = status })
 			got, err = r.open().Ask(ctx, []dispatch.Record{rec})
 			require.NoError(t, err)
 			assert.Equal(t, []string{want}, outcomes(got))
@@ -154,17 +165,17 @@ func TestRemoteStartsOnceAndDerivesTheReceipt(t *testing.T) {
 func TestRemoteFindsARunWhoseIdWasLost(t *testing.T) {
 	both(t, func(t *testing.T, r *remote) {
 		ctx, rec := context.Background(), theRecord(t)
-		r.face.cut = true
+		r.face.set(func(f *ciFace) { f.cut = true })
 		got, err := r.Start(ctx, []dispatch.Record{rec})
 		require.Error(t, err)
 		assert.Empty(t, got)
 		assert.NotContains(t, err.Error(), "s3cret")
-		r.face.cut = false
-		n := len(r.face.starts) // net/http may have asked again by itself
+		r.face.set(func(f *ciFace) { f.cut = false })
+		n := r.face.count() // net/http may have asked again by itself
 		got, err = r.open().Start(ctx, []dispatch.Record{rec})
 		require.NoError(t, err)
 		assert.Equal(t, []string{dispatch.Started}, outcomes(got))
-		assert.Len(t, r.face.starts, n)
+		assert.Equal(t, n, r.face.count())
 	})
 }
 
@@ -172,7 +183,7 @@ func TestRemoteFindsARunWhoseIdWasLost(t *testing.T) {
 func TestRemoteFailures(t *testing.T) {
 	for _, status := range []int{401, 403, 404, 429, 500, 302} {
 		both(t, func(t *testing.T, r *remote) {
-			r.face.broken = status
+			r.face.set(func(f *ciFace) { f.broken = status })
 			got, err := r.Start(context.Background(), []dispatch.Record{theRecord(t)})
 			require.Error(t, err)
 			assert.Empty(t, got)
@@ -189,9 +200,9 @@ func TestRemoteCancel(t *testing.T) {
 		ctx, rec := context.Background(), theRecord(t)
 		_, err := r.Start(ctx, []dispatch.Record{rec})
 		require.NoError(t, err)
-		r.face.broken = 500
+		r.face.set(func(f *ciFace) { f.broken = 500 })
 		require.Error(t, r.Cancel(ctx, &rec))
-		r.face.broken = 0
+		r.face.set(func(f *ciFace) { f.broken = 0 })
 		require.NoError(t, r.Cancel(ctx, &rec))
 		require.ErrorIs(t, r.Cancel(ctx, &rec), dispatch.ErrNoRun)
 	})
