@@ -140,6 +140,6 @@ func newRootCmd(e *env) *cobra.Command {
 	root.SetErr(e.err)
 	root.PersistentFlags().BoolVarP(&e.verbose, "verbose", "v", false, "log debug messages")
 	root.PersistentFlags().BoolVar(&e.logJSON, "log-json", false, "log JSON lines instead of text")
-	root.AddCommand(newPollCmd(e), newRunCmd(e), newDispatchCmd(e), newQueryLintCmd(e), newQueryCmd(e), newSimCmd(e), newDemoCmd(e), newVersionCmd(e))
+	root.AddCommand(newPollCmd(e), newRunCmd(e), newDispatchCmd(e), newQueryLintCmd(e), newQueryCmd(e), newSimCmd(e), newDemoCmd(e), newConformanceCmd(e), newVersionCmd(e))
 	return root
 }
