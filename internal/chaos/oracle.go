@@ -161,11 +161,18 @@ func (o *oracle) edit(hs []*harness) {
 			p := pair{name, e.ID}
 			s := o.stay(p)
 			in, sig := judge(h, &look{e: e, now: now, robot: o.robot})
+			if !h.asks(e.Kind) {
+				continue
+			}
 			// What changed since the last look, and changes before the next one, cannot be told from what the edit changed.
+			twice := s.adopts
 			s.adopts = s.adopts || s.parked || old[name] != nil && (s.was || s.member)
 			s.parked = false
 			if s.in && in && old[name] != nil {
 				s.sig = sig
+				if twice { // perhaps back to a version that the poller knows, and what changed meanwhile is news to it
+					s.flips++
+				}
 				continue
 			}
 			o.note(p, in, sig)
