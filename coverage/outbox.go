@@ -264,33 +264,46 @@ func (l *Ledger) Claimed(ctx context.Context, n int) ([]Delivery, error) {
 	return out, err
 }
 
-// Done takes a receipt. It is idempotent: a receipt for a decision that is not in the outbox changes nothing, but for
-// one of a run that failed after hand-off, which opens its decision again.
-func (l *Ledger) Done(ctx context.Context, now time.Time, r Receipt) error {
+// Done takes receipts, all in one transaction. It is idempotent: a receipt for a decision that is not in the outbox
+// changes nothing, but for one of a run that failed after hand-off, which opens its decision again.
+func (l *Ledger) Done(ctx context.Context, now time.Time, rs ...Receipt) error {
 	return l.updateAll(ctx, func(tx txn) error {
-		row, err := tx.row(r.Key)
-		if err != nil {
+		err := errUnchanged
+		for _, r := range rs {
+			switch e := l.done(tx, now, r); {
+			case e == nil:
+				err = nil
+			case !errors.Is(e, errUnchanged):
+				return e
+			}
+		}
+		return err
+	})
+}
+
+func (l *Ledger) done(tx txn, now time.Time, r Receipt) error {
+	row, err := tx.row(r.Key)
+	if err != nil {
+		return err
+	}
+	switch {
+	case row == nil && r.answers():
+		return l.noteRead(tx, now, r)
+	case row == nil:
+		return l.reopen(tx, now, r)
+	case r.Decision == "" || r.Decision == row.Decision:
+	case row.Next != nil && r.Decision == row.Next.Dec.ID:
+		// The run read the newer state: it answers both.
+		if err := l.closeRow(tx, row, now, r.Outcome, row.Dec); err != nil {
 			return err
 		}
-		switch {
-		case row == nil && r.answers():
-			return l.noteRead(tx, now, r)
-		case row == nil:
-			return l.reopen(tx, now, r)
-		case r.Decision == "" || r.Decision == row.Decision:
-		case row.Next != nil && r.Decision == row.Next.Dec.ID:
-			// The run read the newer state: it answers both.
-			if err := l.closeRow(tx, row, now, r.Outcome, row.Dec); err != nil {
-				return err
-			}
-		case r.answers() && row.Dec.same(row.Dec.Entries, r.Read.Version, r.Read.Digests):
-		case r.answers():
-			return l.noteRead(tx, now, r)
-		default:
-			return l.reopen(tx, now, r)
-		}
-		return l.finish(tx, row, now, r)
-	})
+	case r.answers() && row.Dec.same(row.Dec.Entries, r.Read.Version, r.Read.Digests):
+	case r.answers():
+		return l.noteRead(tx, now, r)
+	default:
+		return l.reopen(tx, now, r)
+	}
+	return l.finish(tx, row, now, r)
 }
 
 func (l *Ledger) finish(tx txn, row *outRow, now time.Time, r Receipt) error {

@@ -121,16 +121,17 @@ func (e *Engine) hand(ctx context.Context, h Hand, rows []coverage.Delivery) (to
 	errs = append(errs, derr)
 	// Receipts are recorded even when the process is being stopped: what was handed over must not be handed over again.
 	ctx = context.WithoutCancel(ctx)
+	var done []coverage.Receipt
 	for _, r := range receipts {
 		h.tell(open, r.Key)
 		delete(open, r.Key)
 		took++
-		if r.Outcome == dispatch.Started {
-			continue // it stays with the driver until a receipt comes
+		if r.Outcome != dispatch.Started { // else it stays with the driver until a receipt comes
+			done = append(done, r)
 		}
-		if err := e.opt.Ledger.Done(ctx, h.Now(), r); err != nil {
-			return took, errors.Join(append(errs, fmt.Errorf("record receipt: %w", err))...)
-		}
+	}
+	if err := e.opt.Ledger.Done(ctx, h.Now(), done...); err != nil {
+		return took, errors.Join(append(errs, fmt.Errorf("record receipts: %w", err))...)
 	}
 	why := "the driver gave no receipt"
 	if err := errors.Join(errs...); err != nil {
