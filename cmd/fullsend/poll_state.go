@@ -280,12 +280,11 @@ func (f *pollFlags) resetScope(ctx context.Context, e *env, text string, yes boo
 		}
 	}
 	if len(fit) != 1 {
-		var b strings.Builder
-		fmt.Fprintf(&b, "--scope %q fits %d scopes; give one of:", text, len(fit))
+		var keys []string
 		for _, s := range snap.Scopes {
-			fmt.Fprintf(&b, "\n  %s", s.Scope.Key())
+			keys = append(keys, s.Scope.Key())
 		}
-		return exit{poll.ExitUsage, errors.New(b.String())}
+		return exit{poll.ExitUsage, fmt.Errorf("--scope %q fits %d scopes; give one of: %s", text, len(fit), strings.Join(keys, ", "))}
 	}
 	sc := fit[0].Scope
 	if err := e.confirm(yes, fmt.Sprintf("forget %s with %d entities, %d of them members?", sc.Key(), fit[0].Entities, fit[0].Members)); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fullsend-ai/discovery/coverage"
 	"github.com/fullsend-ai/discovery/internal/diag"
+	"github.com/fullsend-ai/discovery/internal/poll"
 )
 
 func newPollStatusCmd(e *env, f *pollFlags) *cobra.Command {
@@ -20,8 +21,17 @@ func newPollStatusCmd(e *env, f *pollFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show what is covered, what is owed, and what waits to be handed over",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		Args:  cobra.MaximumNArgs(1),
+		Example: `  fullsend poll status
+  fullsend poll status --json | jq '.scopes[].walks'
+  fullsend poll status --html status.html`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				if html != "-" {
+					return exit{poll.ExitUsage, fmt.Errorf("unexpected argument %q", args[0])}
+				}
+				html = args[0]
+			}
 			v, err := f.status(c.Context())
 			switch {
 			case err != nil:
@@ -37,7 +47,7 @@ func newPollStatusCmd(e *env, f *pollFlags) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the whole snapshot as JSON")
-	c.Flags().StringVar(&html, "html", "", "write one self-contained page to this file; - is standard output")
+	c.Flags().StringVar(&html, "html", "", "write one self-contained page to the file that follows, else to standard output")
 	c.Flags().Lookup("html").NoOptDefVal = "-"
 	return c
 }

@@ -136,11 +136,18 @@ type Ambiguous struct {
 
 func (e *Ambiguous) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%q: %v, ask for one of them:", e.Ref, ErrAmbiguous)
-	for _, c := range e.Choices {
-		fmt.Fprintf(&b, "\n  %s  (%s)", c.Identity, c.Key)
+	fmt.Fprintf(&b, "%q: %v, ask for one of them", e.Ref, ErrAmbiguous)
+	for i, c := range e.Choices {
+		fmt.Fprintf(&b, "%s %s (%s)", separator(i), c.Identity, c.Key)
 	}
 	return b.String()
+}
+
+func separator(i int) string {
+	if i == 0 {
+		return ":"
+	}
+	return ","
 }
 
 // Is makes the error match ErrAmbiguous.
@@ -304,7 +311,7 @@ func (a *asking) lost(ctx context.Context) (*Why, error) {
 	if err == nil || !errors.Is(err, ErrNoEntity) || len(a.problems) == 0 {
 		return w, err
 	}
-	return nil, fmt.Errorf("%w, as far as they can be asked:\n  %s", err, strings.Join(a.problems, "\n  "))
+	return nil, fmt.Errorf("%w, as far as they can be asked: %s", err, strings.Join(a.problems, "; "))
 }
 
 // maxWriters bounds how many roles one question asks for.

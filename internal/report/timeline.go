@@ -23,6 +23,7 @@ type timeline struct {
 	From, To      time.Time
 	Rows          []row
 	Ticks         []tick
+	Late          bool // nothing was read for so long that the drawing ends before now
 }
 
 // row is one walk.
@@ -61,7 +62,12 @@ func (t *timeline) Left() int   { return labelWidth }
 func (t *timeline) Right() int  { return labelWidth + lineWidth }
 
 func draw(s *coverage.ScopeSnapshot, now time.Time) *timeline {
-	t := &timeline{Width: labelWidth + lineWidth + 10, To: now, From: oldest(s, now)}
+	t := &timeline{Width: labelWidth + lineWidth + 10, To: now}
+	last := newest(s)
+	if t.Late = last.Add(farthest).Before(now) && !last.IsZero(); t.Late || last.After(now) {
+		t.To = last.Add(time.Minute)
+	}
+	t.From = oldest(s, t.To)
 	for i := range s.Walks {
 		t.walk(&s.Walks[i])
 	}
@@ -71,6 +77,28 @@ func draw(s *coverage.ScopeSnapshot, now time.Time) *timeline {
 	t.Height = len(t.Rows)*rowHeight + axisHeight
 	t.axis()
 	return t
+}
+
+// newest is the last instant of which anything is known, on the provider's clock, which need not be ours.
+func newest(s *coverage.ScopeSnapshot) (last time.Time) {
+	see := func(at time.Time) {
+		if at.After(last) {
+			last = at
+		}
+	}
+	for _, w := range s.Walks {
+		see(w.Frontier)
+		if w.Reading != nil {
+			see(w.Reading.Started)
+		}
+	}
+	for _, w := range s.Sweeps {
+		see(w.LastEnd)
+		if w.Reading != nil {
+			see(w.Reading.Started)
+		}
+	}
+	return last
 }
 
 // oldest is where the drawing begins.
