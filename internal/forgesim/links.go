@@ -54,7 +54,8 @@ func (w *World) Move(ref, as, to, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := w.user(as); err != nil {
+	u, err := w.user(as)
+	if err != nil {
 		return "", err
 	}
 	r, err := w.repository(to)
@@ -64,7 +65,7 @@ func (w *World) Move(ref, as, to, name string) (string, error) {
 	if _, taken := w.aliases[name]; taken && name != "" {
 		return "", refused("the name %q is taken", name)
 	}
-	if t.kind != WorkItem || t.repo == r || t.now().gone {
+	if t.kind != WorkItem || t.repo == r || t.now().gone || t.now().movedTo != 0 {
 		return "", refused("%s cannot be transferred to %s", w.ref(t), to)
 	}
 	now, elapsed := w.clock.tick()
@@ -81,7 +82,16 @@ func (w *World) Move(ref, as, to, name string) (string, error) {
 		w.comments[c.id] = n
 	}
 	return w.ref(n), w.change(t, func(e *edit) error {
-		e.gone, e.movedTo = true, n.id
+		e.movedTo = n.id
+		if !w.profile.MovedStay {
+			e.gone = true
+			return nil
+		}
+		if !e.closed {
+			e.closed, e.closedAt, e.closedBy = true, e.time, u.ID
+			e.log(event{Event: Event{Type: EvClosed}, actor: u.ID})
+		}
+		e.touch(Closed)
 		return nil
 	})
 }

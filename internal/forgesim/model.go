@@ -51,7 +51,7 @@ type User struct {
 	ID                 int64
 	Login, FullName    string
 	Bot, Org, SiteRoot bool // SiteRoot: administrator of the whole instance
-	Deleted            bool
+	Deleted, Blocked   bool
 	Created            time.Time
 }
 
@@ -216,6 +216,8 @@ type Entity struct {
 	TitleAt, BodyAt time.Time
 
 	Closed, Merged, Draft, Locked bool
+	Confidential                  bool
+	MovedTo                       int64 // the id of the entity that this one became, where it stays behind closed
 	ClosedBy, MergedBy            *Actor
 	Base, Head, HeadSHA           string
 	HeadRepo                      int64

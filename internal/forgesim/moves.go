@@ -42,6 +42,7 @@ const (
 	TypeSet
 	LinkChanged
 	Transferred
+	ConfidentialSet
 	// UpdatedSet is a direct write of "updated" by a caller, forwards or backwards.
 	UpdatedSet
 	numChanges
@@ -105,6 +106,8 @@ type Profile struct {
 	DraftByTitle bool
 	// SharedNumbers: work items and change proposals of a repository are numbered together.
 	SharedNumbers bool
+	// MovedStay: a work item that is transferred stays behind, closed, with the id of its successor.
+	MovedStay bool
 }
 
 // Gitea is the profile of Gitea 1.24 to 1.27.
@@ -120,6 +123,23 @@ func Forgejo() Profile {
 // GitHub is the profile of GitHub.
 func GitHub() Profile {
 	return Profile{Name: "github", Moves: GitHubMoves(), SharedNumbers: true}
+}
+
+// GitLabMoves follows GitLab's own source where it is known: renaming or deleting a label or a milestone writes nothing to the
+// entity (app/services/labels/update_service.rb, app/models/label_link.rb); a note that is written or edited touches its
+// entity (app/models/note.rb, touch_noteable), one that is deleted does not; neither do pipelines. Whether a push moves it
+// is reported both ways (apache/devlake PR 8959); here it does not, nor does a reaction (#15562).
+func GitLabMoves() Moves {
+	return allMoves.Without(
+		LabelRenamed, LabelDeleted,
+		MilestoneRenamed, MilestoneClosed, MilestoneDeleted,
+		CommentDeleted, StatusReported, Reacted, AccountDeleted, LinkChanged, Pushed,
+	)
+}
+
+// GitLab is the profile of GitLab. Updated times can be set by owners (lib/api/issues.rb, updated_at), also backwards.
+func GitLab() Profile {
+	return Profile{Name: "gitlab", Moves: GitLabMoves(), MovedStay: true}
 }
 
 // touch is the last change of one kind.

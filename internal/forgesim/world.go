@@ -64,8 +64,9 @@ type repo struct {
 	Repo
 	deleted  bool
 	roles    map[int64]Role
-	threads  []*thread // ascending by creation, then id
-	outline  []outline // of each thread, for listings of many
+	expires  map[int64]time.Time // of memberships
+	threads  []*thread           // ascending by creation, then id
+	outline  []outline           // of each thread, for listings of many
 	byNumber map[int64]*thread
 	next     map[Kind]int64
 	statuses map[string][]status // by commit
@@ -167,6 +168,7 @@ type record struct {
 	title, body revision
 
 	closed, merged, draft, locked bool
+	confidential                  bool
 	closedBy, mergedBy            int64
 	closedAt, mergedAt, due       time.Time
 	base, head, headSHA, mergeSHA string
@@ -177,7 +179,7 @@ type record struct {
 	stone     int64
 	issueType string
 	links     []int64 // proposals that would close this work item
-	movedTo   int64   // where it was transferred to; then it is gone here
+	movedTo   int64   // where it was transferred to; then it is gone here, or closed
 	comments  []comment
 	reviews   []review
 	events    []event
