@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -710,22 +709,4 @@ func TestCheatsAreCaught(t *testing.T) {
 			}
 		})
 	}
-}
-
-// SPEC CF-93: a claim that no case tests is said, whatever else passes.
-func TestUntestedClaims(t *testing.T) {
-	f := simulated.Forgejo(api.Gitea127)
-	f.Adapter = mutant{claims: func(l query.Leaf, w query.WalkKind) query.Strength {
-		if l.Field == query.FLocked && w == query.Changes {
-			return query.Exact
-		}
-		return query.None
-	}}
-	tg := simulated.Target(f)
-	tg.Match = "claims/locked"
-	res := conformance.Report(t.Context(), tg)
-	require.Empty(t, res.Failed)
-	var out bytes.Buffer
-	require.NoError(t, res.WriteText(&out))
-	assert.NotContains(t, out.String(), "untested", "a part of the cases cannot tell")
 }

@@ -3,6 +3,7 @@ package simulated
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/fullsend-ai/discovery/adapters/github"
 	"github.com/fullsend-ai/discovery/conformance"
@@ -16,11 +17,19 @@ func GitHub() Face {
 		Adapter: github.Adapter{},
 		Profile: forgesim.GitHub(),
 		Handler: func(w *forgesim.World, hints map[string]string) (http.Handler, error) {
-			for k := range hints {
-				return nil, fmt.Errorf("%w: hint %s", conformance.ErrUnable, k)
+			o := api.Options{}
+			for k, v := range hints {
+				if k != "page-cap" {
+					return nil, fmt.Errorf("%w: hint %s", conformance.ErrUnable, k)
+				}
+				n, err := strconv.Atoi(v)
+				if err != nil {
+					return nil, err
+				}
+				o.Quirks.BadGateway = n + 1 // a page that is too large is not cut here, it fails
 			}
-			return api.New(w, api.Options{}), nil
+			return api.New(w, o), nil
 		},
-		Faults: []string{"status", "html", "empty", "null-body", "invalid-json", "stall", "reset", "cut", "slow", "anonymous", "index-lag", "replica-lag", "clock-skew", "no-date"},
+		Names: map[string]string{"robo": "robo[bot]"},
 	}
 }

@@ -3,6 +3,7 @@ package simulated
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -22,6 +23,8 @@ type Face struct {
 	BaseURL string // "": http://forge.example
 	// Key is how people write an entity; nil: owner/name#7.
 	Key func(e *forgesim.Entity) string
+	// Names are what accounts are called here, where that is not their name in the scripts.
+	Names map[string]string
 	// Settings go into the adapter's configuration.
 	Settings map[string]string
 	// Faults are the faults that make sense with this face; nil: all of the world's.
@@ -61,6 +64,7 @@ func (f Face) open(ctx context.Context, wish conformance.Wish) (*conformance.Pla
 	if err := w.Run(ctx, strings.NewReader(script)); err != nil {
 		return nil, fmt.Errorf("make the place: %w", err)
 	}
+	maps.Copy(names, f.Names)
 	h, err := f.Handler(w, wish.Hints)
 	if err != nil {
 		return nil, err
@@ -92,7 +96,7 @@ func token(name string) (string, error) {
 }
 
 func idOf(w *forgesim.World, login string) (string, error) {
-	u, _, ok := w.User(login)
+	u, _, ok := w.User(strings.TrimSuffix(login, "[bot]"))
 	if !ok {
 		return "", fmt.Errorf("no account is called %q", login)
 	}
