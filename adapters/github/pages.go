@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/shurcooL/githubv4"
@@ -48,7 +49,10 @@ type cursor struct {
 	Other  bool   `json:"o,omitempty"` // a sweep that has come to the other kind's numbers
 	After  string `json:"a,omitempty"` // the provider's own cursor
 	Begun  int64  `json:"b,omitempty"` // the provider's clock when the walk began
+	Seen   int    `json:"n,omitempty"` // rows so far
 	Met    int64  `json:"m,omitempty"` // comments: the last second that was read
+	Rank   int    `json:"r,omitempty"` // comments: how many were read from that second on
+	Last   int64  `json:"l,omitempty"` // comments: the last of them
 }
 
 func (c cursor) encode() []byte {
@@ -127,6 +131,7 @@ func (s *session) Pages(ctx context.Context, p adapters.Plan, w adapters.Walk, a
 // listed is one page of a listing, whatever its kind.
 type listed struct {
 	rows   []*entity // nil: null in the answer
+	first  int       // how many were asked for
 	total  int
 	next   string // "": the end
 	answer api.Answer
@@ -143,11 +148,35 @@ func (s *session) window(ctx context.Context, c cursor) (adapters.Page, *cursor,
 	if c.Begun == 0 {
 		c.Begun = page.Clock.Unix()
 	}
-	c.After = l.next
-	if l.next == "" || s.passed(l.rows, c) {
+	ends := s.passed(l.rows, c)
+	if s.kind == query.ChangeProposal { // what the last page holds from before the window is not part of it
+		page.Items = slices.DeleteFunc(page.Items, func(it adapters.Item) bool { return it.Updated.Unix() < c.Since })
+	}
+	if s.kind == query.ChangeProposal {
+		l.total = 0 // rows that were touched since have jumped out of sight
+	}
+	c.counted(&page, &l)
+	if l.next == "" || ends {
 		return page, nil, nil
 	}
 	return page, &c, nil
+}
+
+// counted moves behind a page. It leaves the page short when rows are missing: a page that is not full and not the last, or
+// fewer rows in all than the list is said to have at its end. (Rows that come again only make them more.)
+func (c *cursor) counted(page *adapters.Page, l *listed) {
+	c.Seen += len(l.rows)
+	c.After = l.next
+	missing := ""
+	switch {
+	case l.next != "" && len(l.rows) < l.first:
+		missing = fmt.Sprintf("a page of %d rows has %d and is not the last", l.first, len(l.rows))
+	case l.next == "" && c.Seen < l.total:
+		missing = fmt.Sprintf("the list ends after %d rows and is said to have %d", c.Seen, l.total)
+	}
+	if missing != "" && page.Short == nil {
+		page.Short = &adapters.Error{Severity: adapters.MomentFailure, Op: "list", Err: fmt.Errorf("%w: %s", adapters.ErrProtocol, missing)}
+	}
 }
 
 // passed reports whether a window's last row ends it: of pull requests, one from before the window; of issues, one that
@@ -176,15 +205,16 @@ func (s *session) sweep(ctx context.Context, c cursor, states stateSet) (adapter
 	if err != nil {
 		return adapters.Page{}, nil, err
 	}
-	c.After = l.next
+	page := s.page(l)
+	c.counted(&page, &l)
 	switch {
 	case l.next != "":
 	case states == allStates(s.kind):
-		c.Other = true
+		c.Other, c.Seen = true, 0
 	default:
-		return s.page(l), nil, nil
+		return page, nil, nil
 	}
-	return s.page(l), &c, nil
+	return page, &c, nil
 }
 
 func (s *session) others(ctx context.Context, c cursor) (adapters.Page, *cursor, error) {
@@ -198,7 +228,7 @@ func (s *session) others(ctx context.Context, c cursor) (adapters.Page, *cursor,
 			page.Other = append(page.Other, r.Number)
 		}
 	}
-	c.After = l.next
+	c.After = l.next // a number that is missing here is asked for
 	if l.next == "" {
 		return page, nil, nil
 	}
@@ -312,7 +342,7 @@ func send(ctx context.Context, q *lister, into listingQuery, vars map[string]any
 	case c.page.HasNextPage && c.page.EndCursor == "":
 		return protocol(q.op, "the answer names a next page and not where it begins")
 	}
-	q.out.rows, q.out.total = c.nodes, c.total
+	q.out.rows, q.out.total, q.out.first = c.nodes, c.total, q.first
 	if c.page.HasNextPage {
 		q.out.next = c.page.EndCursor
 	}

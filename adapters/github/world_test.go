@@ -63,9 +63,15 @@ const schemaFile = "../../.schema/github-15.26.1.graphql"
 
 func newStage(t testing.TB, script string) *stage {
 	t.Helper()
+	return newStageUnder(t, published(), script)
+}
+
+// newStageUnder is a stage whose queries are validated against a schema, or not.
+func newStageUnder(t testing.TB, schema *ast.Schema, script string) *stage {
+	t.Helper()
 	w := forgesim.New(forgesim.Options{Profile: forgesim.GitHub()})
 	s := &stage{t: t, w: w, meter: &meter{}, token: "adm"}
-	s.face = face.New(w, face.Options{Schema: published()})
+	s.face = face.New(w, face.Options{Schema: schema})
 	s.client = &http.Client{Transport: forgesim.Transport(s.face)}
 	s.config = adapters.Config{
 		BaseURL: "http://forge.example", Container: "acme/widgets", Kind: query.WorkItem, HTTP: s.client, Budget: s.meter,

@@ -143,8 +143,8 @@
 //	null-rows     the first n= rows of a list are null
 //	drop-rows     the last n= rows of a list are missing
 //	repeat-row    the last row of a list comes twice
-//	total         X-Total-Count is off by n=
-//	no-total      there is no X-Total-Count
+//	total         X-Total-Count, or totalCount of GraphQL, is off by n=
+//	no-total      there is none of either
 //	no-link       there is no Link header
 //
 // Lags are measured in time that has passed, so that a clock that steps back (advance by=-5m)

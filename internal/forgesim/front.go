@@ -156,8 +156,16 @@ func (f *front) after(rw http.ResponseWriter, answer *Recorded) {
 			if n, err := strconv.Atoi(answer.header.Get("X-Total-Count")); err == nil {
 				answer.header.Set("X-Total-Count", strconv.Itoa(max(0, n+a.N)))
 			}
+			body = changeMember(body, "totalCount", func(b json.RawMessage) json.RawMessage {
+				n, err := strconv.Atoi(string(b))
+				if err != nil {
+					return b
+				}
+				return json.RawMessage(strconv.Itoa(max(0, n+a.N)))
+			})
 		case "no-total":
 			answer.header.Del("X-Total-Count")
+			body = changeMember(body, "totalCount", func(json.RawMessage) json.RawMessage { return nil })
 		case "no-link":
 			answer.header.Del("Link")
 		}
@@ -175,28 +183,59 @@ func (f *front) after(rw http.ResponseWriter, answer *Recorded) {
 	_, _ = rw.Write(body)
 }
 
-// changeRows plants nulls into the rows of an array, repeats or drops rows.
+// changeRows plants nulls into the rows of a list, repeats or drops rows.
 func changeRows(a Fault, body []byte) []byte {
+	return changeList(body, func(rows []json.RawMessage) []json.RawMessage {
+		if len(rows) == 0 {
+			return rows
+		}
+		n := min(max(a.N, 1), len(rows))
+		switch a.Kind {
+		case "null-rows":
+			for i := range n {
+				rows[i] = json.RawMessage("null")
+			}
+		case "drop-rows":
+			rows = rows[:len(rows)-n]
+		case "repeat-row":
+			rows = append(rows, rows[len(rows)-1])
+		}
+		return rows
+	})
+}
+
+// changeList changes the list that an answer is, or of a GraphQL answer the outermost "nodes".
+func changeList(body []byte, change func([]json.RawMessage) []json.RawMessage) []byte {
 	var rows []json.RawMessage
-	if json.Unmarshal(body, &rows) != nil || len(rows) == 0 {
+	if json.Unmarshal(body, &rows) == nil && rows != nil {
+		if out, err := json.Marshal(change(rows)); err == nil {
+			return append(out, '\n')
+		}
 		return body
 	}
-	n := min(max(a.N, 1), len(rows))
-	switch a.Kind {
-	case "null-rows":
-		for i := range n {
-			rows[i] = json.RawMessage("null")
-		}
-	case "drop-rows":
-		rows = rows[:len(rows)-n]
-	case "repeat-row":
-		rows = append(rows, rows[len(rows)-1])
+	return changeMember(body, "nodes", func(b json.RawMessage) json.RawMessage { return changeList(b, change) })
+}
+
+// changeMember changes the outermost member of a name in a JSON object; nil takes it away.
+func changeMember(body []byte, name string, change func(json.RawMessage) json.RawMessage) []byte {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) != nil {
+		return body
 	}
-	out, err := json.Marshal(rows)
+	if v, ok := object[name]; ok {
+		if object[name] = change(v); object[name] == nil {
+			delete(object, name)
+		}
+	} else {
+		for k, v := range object {
+			object[k] = changeMember(v, name, change)
+		}
+	}
+	out, err := json.Marshal(object)
 	if err != nil {
 		return body
 	}
-	return append(out, '\n')
+	return out
 }
 
 // leave runs after the answer, also after one that was cut.

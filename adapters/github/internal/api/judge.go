@@ -168,7 +168,7 @@ func (c *Client) statusError(r Request, res *result) error {
 	case s == http.StatusNotFound, s == http.StatusGone:
 		e.Severity = severity(r)
 		say(adapters.ErrNotFound)
-	case s == http.StatusBadGateway, s == http.StatusGatewayTimeout, s == http.StatusServiceUnavailable && e.After == 0:
+	case s == http.StatusBadGateway, s == http.StatusGatewayTimeout:
 		e.Severity = adapters.MomentFailure
 		say(fmt.Errorf("%w: %w", ErrHeavy, adapters.ErrUnavailable))
 	case s >= 500, s == http.StatusRequestTimeout:
