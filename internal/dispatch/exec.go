@@ -60,7 +60,7 @@ type Exec struct {
 
 	mu    sync.Mutex
 	slots chan struct{}
-	procs map[*exec.Cmd]bool
+	procs map[*exec.Cmd]string // by process, the key of the record that it was started for
 	ended []coverage.Receipt
 	done  sync.WaitGroup
 	wake  chan struct{} // holds one when Wait should look
@@ -70,7 +70,7 @@ type Exec struct {
 
 // NewExec makes the driver.
 func NewExec(o ExecOptions) *Exec {
-	return &Exec{o: o, slots: make(chan struct{}, max(o.Max, 1)), procs: map[*exec.Cmd]bool{}, wake: make(chan struct{}, 1)}
+	return &Exec{o: o, slots: make(chan struct{}, max(o.Max, 1)), procs: map[*exec.Cmd]string{}, wake: make(chan struct{}, 1)}
 }
 
 // Name is exec.
@@ -130,7 +130,7 @@ func (x *Exec) launch(key, decision string, args []string) error {
 		return err
 	}
 	x.mu.Lock()
-	x.procs[c] = true
+	x.procs[c] = key
 	x.mu.Unlock()
 	x.done.Add(1)
 	go func() {
@@ -194,6 +194,18 @@ func (x *Exec) Ended() []coverage.Receipt {
 	return out
 }
 
+// runs reports whether a process of this driver lives that was started for the key: it may not have said so yet.
+func (x *Exec) runs(key string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, k := range x.procs {
+		if k == key {
+			return true
+		}
+	}
+	return false
+}
+
 // Ask tells which records have a live run on this machine.
 func (x *Exec) Ask(_ context.Context, rs []Record) ([]coverage.Receipt, error) {
 	var out []coverage.Receipt
@@ -202,7 +214,7 @@ func (x *Exec) Ask(_ context.Context, rs []Record) ([]coverage.Receipt, error) {
 		if err != nil {
 			return out, err
 		}
-		if alive {
+		if alive || x.runs(rs[i].Key) {
 			out = append(out, coverage.Receipt{Key: rs[i].Key, Decision: rs[i].Decision, Outcome: Started, At: x.o.Now().UTC()})
 		}
 	}
