@@ -25,6 +25,7 @@ func TestFirstLight(t *testing.T) {
 		{"credentials", credentials},
 		{"killed poller", killedPoller},
 		{"output that cannot be written", brokenOutput},
+		{"bound runs", boundRuns},
 		{"who receives what", whoReceivesWhat},
 	} {
 		t.Run(part.name, func(t *testing.T) {
