@@ -67,7 +67,20 @@ func (s *symbols) compile(src query.Source) *form {
 	}
 	s.anchor(f, src)
 	f.direct = s.directTerm(f, parts)
+	if len(f.anchors) > 0 && s.values[f.anchors[0]].few {
+		s.reanchor(f, parts)
+	}
 	return f
+}
+
+// reanchor prefers names to words: a list of names may be long, but an entity has few names and is in one state.
+func (s *symbols) reanchor(f *form, parts []term) {
+	for i := range parts {
+		if ids := s.disjunction(&parts[i]); len(ids) > 0 && !s.values[ids[0]].few {
+			f.anchors, f.elements, f.direct = ids, nil, i
+			return
+		}
+	}
 }
 
 // normal pushes negation to the literals and joins what is nested without need.
@@ -180,31 +193,35 @@ func (s *symbols) anchor(f *form, src query.Source) {
 
 // directTerm finds the term that says the same as the anchors, where these are of one group.
 func (s *symbols) directTerm(f *form, parts []term) int {
-	oneGroup := func(id int32) bool { return s.values[id].group == s.values[f.anchors[0]].group }
-	if len(f.anchors) == 0 || len(f.elements) > 0 || !all(f.anchors, oneGroup) {
+	if len(f.anchors) == 0 || len(f.elements) > 0 {
 		return -1
 	}
 	for i := range parts {
-		lits := []term{parts[i]}
-		if parts[i].op == opOr {
-			lits = parts[i].terms
-		}
-		var ids []int32
-		for _, t := range lits {
-			if t.op != 0 || t.lit&1 != 0 || s.slots[t.lit>>1].kind != literal {
-				ids = nil
-				break
-			}
-			ids = append(ids, s.slots[t.lit>>1].value)
-		}
-		slices.Sort(ids)
-		if slices.Equal(ids, f.anchors) {
+		if slices.Equal(s.disjunction(&parts[i]), f.anchors) {
 			return i
 		}
 	}
 	return -1
 }
 
-func all[T any](xs []T, f func(T) bool) bool {
-	return !slices.ContainsFunc(xs, func(x T) bool { return !f(x) })
+// disjunction gives the literals of a term that is true exactly where one of them is equalled, in order; they are of one
+// group. Nil: it is another kind of term.
+func (s *symbols) disjunction(t *term) []int32 {
+	lits := []term{*t}
+	if t.op == opOr {
+		lits = t.terms
+	}
+	var ids []int32
+	for _, l := range lits {
+		if l.op != 0 || l.lit&1 != 0 || s.slots[l.lit>>1].kind != literal {
+			return nil
+		}
+		id := s.slots[l.lit>>1].value
+		if len(ids) > 0 && s.values[ids[0]].group != s.values[id].group {
+			return nil
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
 }

@@ -32,7 +32,10 @@ type group struct {
 type groupKey struct{ field, member query.FieldID }
 
 // value is one literal of a group.
-type value struct{ group int32 }
+type value struct {
+	group int32
+	few   bool // of a type with few values: a word or a truth value, which many entities share
+}
 
 // lane is a group under one view. Its slots share what holds for literals that no value equals.
 type lane struct {
@@ -121,7 +124,7 @@ func (s *symbols) group(field, member query.FieldID) int32 {
 func (s *symbols) literal(group int32, want *query.Value) int32 {
 	id := s.groups[group].table.intern(want, int32(len(s.values)))
 	if int(id) == len(s.values) {
-		s.values = append(s.values, value{group: group})
+		s.values = append(s.values, value{group: group, few: want.Type == query.TypeWord || want.Type == query.TypeBool})
 	}
 	return id
 }
