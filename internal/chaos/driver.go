@@ -17,11 +17,16 @@ type driver struct {
 	next     []string
 	poison   string // a harness whose runs always fail
 	batches  int
+	living   map[string]string // decisions under way, by key
 	took     func(r *dispatch.Record, outcome string)
 }
 
-// mute is an outcome that is none: the driver says nothing about the record.
-const mute = "mute"
+// Outcomes of the story that are none of a receipt: the driver says nothing; the run says no although the entity is a
+// member, since it read the past.
+const (
+	mute  = "mute"
+	stale = "stale"
+)
 
 func (*driver) Name() string { return dispatch.JSON }
 
@@ -32,6 +37,10 @@ func (d *driver) Start(_ context.Context, rs []dispatch.Record) ([]coverage.Rece
 	d.batches++
 	var out []coverage.Receipt
 	for i := range rs {
+		if at, lives := d.living[rs[i].Key]; lives {
+			out = append(out, coverage.Receipt{Key: rs[i].Key, Decision: at, Outcome: dispatch.Started, At: d.now()})
+			continue
+		}
 		outcome := d.ordinary
 		if len(d.next) > 0 {
 			outcome, d.next = d.next[0], d.next[1:]
@@ -40,8 +49,13 @@ func (d *driver) Start(_ context.Context, rs []dispatch.Record) ([]coverage.Rece
 			outcome = coverage.Failed
 		}
 		d.took(&rs[i], outcome)
-		if outcome == mute {
+		switch outcome {
+		case mute:
 			continue
+		case stale:
+			outcome = coverage.NotMember
+		case dispatch.Started:
+			d.living[rs[i].Key] = rs[i].Decision
 		}
 		out = append(out, coverage.Receipt{Key: rs[i].Key, Decision: rs[i].Decision, Outcome: outcome, At: d.now(), Why: "as the story wants it"})
 	}

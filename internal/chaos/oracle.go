@@ -27,6 +27,7 @@ type stay struct {
 	flips  int             // how often it came in or changed since the last checkpoint
 	parked bool            // its harness left the plan while it may have matched
 	adopts bool            // its query was edited since the last checkpoint: what it rests on now is taken over
+	sure   map[string]bool // of those, the ones that were in force at a checkpoint
 	fresh  map[string]bool // signatures since the last checkpoint
 	sent   []string        // decisions that came out since
 	done   []string        // closed decisions, as many as a ledger has to remember
@@ -122,7 +123,7 @@ func (h *harness) asks(k forgesim.Kind) bool {
 func (o *oracle) stay(p pair) *stay {
 	s := o.pairs[p]
 	if s == nil {
-		s = &stay{seen: map[string]bool{}, fresh: map[string]bool{}}
+		s = &stay{seen: map[string]bool{}, sure: map[string]bool{}, fresh: map[string]bool{}}
 		o.pairs[p] = s
 	}
 	return s
@@ -133,9 +134,12 @@ func (o *oracle) note(p pair, in bool, sig string) {
 	if s.in == in && s.sig == sig {
 		return
 	}
+	again := s.in && s.sure[sig] // back to what was asked about before, without a time out
 	s.in, s.sig = in, sig
 	if in {
-		s.flips++
+		if !again {
+			s.flips++
+		}
 		s.ever, s.fresh[sig] = true, true
 	}
 }
@@ -168,6 +172,7 @@ func (o *oracle) edit(hs []*harness) {
 			twice := s.adopts
 			s.adopts = s.adopts || s.parked || old[name] != nil && (s.was || s.member)
 			s.parked = false
+			clear(s.sure)
 			if s.in && in && old[name] != nil {
 				s.sig = sig
 				if twice { // perhaps back to a version that the poller knows, and what changed meanwhile is news to it
@@ -184,7 +189,9 @@ func (o *oracle) edit(hs []*harness) {
 func (o *oracle) forget() {
 	o.handed = map[string]bool{}
 	for _, s := range o.pairs {
-		s.was, s.seen, s.sent, s.done = false, map[string]bool{}, nil, nil
+		s.was, s.sent, s.done = false, nil, nil
+		clear(s.seen)
+		clear(s.sure)
 		if s.in {
 			s.flips++
 			s.fresh[s.sig] = true
@@ -192,8 +199,8 @@ func (o *oracle) forget() {
 	}
 }
 
-// emitted notes a decision that a driver got, and says what is wrong with it.
-func (o *oracle) emitted(p pair, decision string, exact bool) error {
+// emitted notes a decision that a driver got, and says what is wrong with it. One does not count whose run read the past.
+func (o *oracle) emitted(p pair, decision string, exact, counts bool) error {
 	s := o.stay(p)
 	if slices.Contains(s.done, decision) {
 		return fmt.Errorf("%s was asked again about %s, decision %s, after its outcome was recorded", p.harness, o.name(p.id), decision)
@@ -201,11 +208,18 @@ func (o *oracle) emitted(p pair, decision string, exact bool) error {
 	if exact && !s.ever && !s.was {
 		return fmt.Errorf("%s was asked about %s, which it has not matched since the last checkpoint", p.harness, o.name(p.id))
 	}
-	if !o.handed[decision] {
+	if counts && !o.handed[decision] {
 		o.handed[decision] = true
 		s.sent = append(s.sent, decision)
 	}
 	return nil
+}
+
+// lost: nothing is known of what became of a decision that was handed over.
+func (o *oracle) lost(p pair, decision string) {
+	s := o.stay(p)
+	delete(o.handed, decision)
+	s.sent = slices.DeleteFunc(s.sent, func(d string) bool { return d == decision })
 }
 
 // done: the outcome of a decision is recorded.
@@ -243,9 +257,10 @@ func (o *oracle) checkpoint(at time.Time) []error {
 			errs = append(errs, fmt.Errorf("twice: %s was asked %d times about %s, which came in or changed %d times", p.harness, len(s.sent), o.name(p.id), most))
 		}
 		if !s.in {
-			s.seen = map[string]bool{}
+			clear(s.seen)
+			clear(s.sure)
 		} else {
-			s.seen[s.sig] = true
+			s.seen[s.sig], s.sure[s.sig] = true, true
 			maps.Copy(s.seen, s.fresh)
 		}
 		clear(s.fresh)

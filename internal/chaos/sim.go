@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type Rules struct {
 	Driver  func(dispatch.Driver) dispatch.Driver
 	Policy  func(*coverage.Policy)
 	Target  func(*poll.Target)
+	Receipt func(*coverage.Receipt) // of runs that lived on
 }
 
 // Setting is the frame of a story.
@@ -100,7 +102,7 @@ func newSim(b *Bench, set Setting, rules Rules, versions map[string][]*harness, 
 	s.oracle = newOracle(s.world, u.ID)
 	r, _, _ := s.world.Repo(home)
 	s.oracle.repo = r.ID
-	s.driver = &driver{now: s.world.Now, ordinary: coverage.Ran, took: s.took}
+	s.driver = &driver{now: s.world.Now, ordinary: coverage.Ran, took: s.took, living: map[string]string{}}
 	return s, s.start()
 }
 
@@ -230,7 +232,7 @@ func (s *sim) took(r *dispatch.Record, outcome string) {
 		s.fail(broken("outside: %s was asked about %s, which is a %s", r.Harness, r.Entity.Key, e.Kind))
 		return
 	}
-	if err := s.oracle.emitted(p, r.Decision, s.exact); err != nil {
+	if err := s.oracle.emitted(p, r.Decision, s.exact, outcome != stale); err != nil {
 		s.fail(broken("%v", err))
 	}
 }
@@ -301,8 +303,7 @@ func (s *sim) cycle(clean bool) error {
 		return broken("endless: a cycle sent more than %d requests or made more than %d transactions", endless, endless)
 	case s.life.dead:
 		s.say("  the process died: %v", err)
-		s.taken = nil
-		return s.start()
+		return s.recover()
 	case err != nil && clean:
 		return broken("the cycle failed: %v", err)
 	case errors.Is(err, coverage.ErrDamaged):
@@ -321,6 +322,28 @@ func (s *sim) cycle(clean bool) error {
 			}
 		}
 	}
+	return nil
+}
+
+// recover begins the next process. What the dead one had handed over and the ledger still counts as held is in doubt:
+// nobody knows what became of it.
+func (s *sim) recover() error {
+	if err := s.start(); err != nil {
+		return err
+	}
+	held, err := s.led.Claimed(context.Background(), endless)
+	if err != nil {
+		return fmt.Errorf("ask for what is held: %w", err)
+	}
+	for _, h := range s.taken {
+		switch {
+		case !slices.ContainsFunc(held, func(d coverage.Delivery) bool { return d.Key == h.key && d.Decision == h.decision }):
+			s.recorded(h)
+		case h.outcome != dispatch.Started:
+			s.oracle.lost(h.pair, h.decision)
+		}
+	}
+	s.taken = nil
 	return nil
 }
 

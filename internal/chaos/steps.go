@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,10 +26,12 @@ import (
 //	outcomes a,b,…           how the next runs end
 //	ordinary a               how all others end
 //	poison name              every run of a harness fails
+//	account                  the account must be even now, without more ado
+//	end a                    every run under way ends so
 //	late a                   the run that was handed off first tells, late, that it ended so
 //	restart                  the process ends and another begins
 //	forget                   the ledger is lost
-const Steps = "cycle settle plan crash hook budget outcomes ordinary poison late restart forget"
+const Steps = "cycle settle account end plan crash hook budget outcomes ordinary poison late restart forget"
 
 // step does one line.
 func (s *sim) step(line string) error {
@@ -38,6 +42,10 @@ func (s *sim) step(line string) error {
 		return s.round()
 	case "settle":
 		return s.settle()
+	case "account":
+		return s.account()
+	case "end":
+		return s.end(rest)
 	case "restart":
 		return s.start()
 	case "plan":
@@ -145,6 +153,9 @@ func (s *sim) settle() error {
 		if err := s.hire(); err != nil {
 			return err
 		}
+	}
+	if err := s.end(coverage.Ran); err != nil {
+		return err
 	}
 	why := ""
 	for i := range patience {
@@ -257,6 +268,21 @@ func (s *sim) plan(cast []string) error {
 	s.cast = kept
 	s.oracle.edit(hs)
 	return s.hire()
+}
+
+// end lets every run under way end.
+func (s *sim) end(outcome string) error {
+	for _, key := range slices.Sorted(maps.Keys(s.driver.living)) {
+		r := coverage.Receipt{Key: key, Decision: s.driver.living[key], Outcome: outcome, At: s.local()}
+		if s.rules.Receipt != nil {
+			s.rules.Receipt(&r)
+		}
+		if err := s.led.Done(context.Background(), s.local(), r); err != nil {
+			return fmt.Errorf("receipt: %w", err)
+		}
+	}
+	clear(s.driver.living)
+	return nil
 }
 
 // late lets the oldest run that was handed off tell how it ended.
