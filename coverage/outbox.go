@@ -192,6 +192,25 @@ func (l *Ledger) claim(tx txn, row *outRow, now time.Time, lease time.Duration) 
 	return true, tx.requeue(row, queueWait)
 }
 
+// Renew is for a row whose run lives, as its driver says: it is the driver's for another lease, and that a lease was over
+// does not count as a try. A row that is not there, or holds another decision by now, is left alone.
+func (l *Ledger) Renew(ctx context.Context, now time.Time, key, decision string, lease time.Duration) error {
+	return l.updateAll(ctx, func(tx txn) error {
+		row, err := tx.row(key)
+		if err != nil {
+			return err
+		}
+		if row == nil || !row.leased() || row.Decision != decision {
+			return errUnchanged
+		}
+		if row.Why == Lost {
+			row.Tries, row.Why = max(0, row.Tries-1), ""
+		}
+		row.Lease = utc(now.Add(lease))
+		return tx.requeue(row, queueWait)
+	})
+}
+
 // retry puts a row back after a run that was lost, failed or could not decide. A newer decision takes its place; a
 // pair that has left meanwhile needs no further try. keep says that the row is still there.
 func (l *Ledger) retry(tx txn, row *outRow, now time.Time, outcome, why string) (keep bool, err error) {

@@ -126,8 +126,13 @@ func (e *Engine) hand(ctx context.Context, h Hand, rows []coverage.Delivery) (to
 		h.tell(open, r.Key)
 		delete(open, r.Key)
 		took++
-		if r.Outcome != dispatch.Started { // else it stays with the driver until a receipt comes
+		if r.Outcome != dispatch.Started {
 			done = append(done, r)
+			continue
+		}
+		// A run that lives keeps its row, however long it lives, until a receipt of its end comes.
+		if err := e.opt.Ledger.Renew(ctx, h.Now(), r.Key, r.Decision, lease); err != nil {
+			return took, errors.Join(append(errs, fmt.Errorf("renew a lease: %w", err))...)
 		}
 	}
 	if err := e.opt.Ledger.Done(ctx, h.Now(), done...); err != nil {
