@@ -281,7 +281,7 @@ func (s *session) learn(u api.User) {
 	s.kinds[u.ID] = u.Bot
 }
 
-// known tells whether an account is a bot, as far as that was read.
+// known tells whether an account is a bot, when that was read before.
 func (s *session) known(id int64) (bot, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -240,7 +240,7 @@ func (d *details) pushes() ([]api.Version, error) {
 }
 
 // headSince is when the head commit became the head; ok is false when the pushes do not show it.
-func (d *details) headSince() (at time.Time, ok bool, err error) {
+func (d *details) headSince(sha string) (at time.Time, ok bool, err error) {
 	rows, err := d.pushes()
 	if err != nil {
 		return time.Time{}, false, err
@@ -251,7 +251,7 @@ func (d *details) headSince() (at time.Time, ok bool, err error) {
 			newest = &rows[i]
 		}
 	}
-	if newest == nil || newest.SHA != d.row.SHA || newest.SHA == "" || newest.Created.IsZero() {
+	if newest == nil || newest.SHA != sha || sha == "" || newest.Created.IsZero() {
 		return time.Time{}, false, nil
 	}
 	return newest.Created, true, nil
@@ -260,7 +260,10 @@ func (d *details) headSince() (at time.Time, ok bool, err error) {
 // checks is the state of the newest pipeline, if it is one of the head commit. A pipeline of a merged result is of another
 // commit, made from the head; it counts when it began after the head became the head.
 func (d *details) checks(f *query.Facts) error {
-	e := d.row
+	e, _, err := d.s.getEntity(d.ctx, adapters.Read, d.row.IID) // lists do not show pipelines
+	if err != nil {
+		return err
+	}
 	set := func(word string) {
 		f.Set(query.FChecks, query.Fact{Presence: query.Known, Values: []query.Value{query.Word(word)}, Rev: e.SHA})
 	}
@@ -274,7 +277,7 @@ func (d *details) checks(f *query.Facts) error {
 	case p.SHA == e.SHA:
 		set(rollup(p.Status))
 	case strings.HasPrefix(p.Ref, "refs/merge-requests/") && (strings.HasSuffix(p.Ref, "/merge") || strings.HasSuffix(p.Ref, "/train")):
-		since, ok, err := d.headSince()
+		since, ok, err := d.headSince(e.SHA)
 		switch {
 		case err != nil:
 			return err

@@ -25,5 +25,6 @@
 // rows: the reader then goes on from the last row that it saw. A count that promises more than came leaves the page short.
 //
 // with_labels_details is always asked for: it gives labels their ids, and the list of merge requests is otherwise served from a
-// cache for hours. Nothing else is filtered, see whyLocal.
+// cache for hours. Single reads do not know it, so that entities are read as rows of the list, too, by number. Nothing else is
+// filtered, see whyLocal.
 package gitlab

@@ -42,7 +42,7 @@ func (s *session) Compile(_ context.Context, ss []query.Source) (adapters.Plan, 
 
 // costs plans in requests.
 func (s *session) costs(fs query.FieldSet) []string {
-	read := []string{"1 for its row"}
+	read := []string{"1 for the rows of up to 50"}
 	add := func(what string, ids ...query.FieldID) {
 		if named(fs, ids...) {
 			read = append(read, what)
@@ -54,6 +54,7 @@ func (s *session) costs(fs query.FieldSet) []string {
 	if s.merge() {
 		add("1 for its reviewers, when it has any", query.FReviewer, query.FReview)
 		add("1 for its approvals, 1 for its pushes", query.FReview)
+		add("1 for its pipeline", query.FChecks)
 		add("1 for its pushes, when its pipeline is of a merged result", query.FChecks)
 	} else {
 		add("1 for its merge requests", query.FLinked)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,27 +20,42 @@ import (
 // parallel bounds the requests that one call has under way, where the configuration does not.
 const parallel = 4
 
-// Read reads each entity's row, and of the rest only what fs names. An error means that nothing can be read in this scope
-// now, or that the context ended; everything else is said by the items. Once the provider throttles, the items not
-// yet begun carry that answer and are not asked for.
+// Read reads the rows of all entities together, as lists show them, since only there do labels have their ids; and of the
+// rest only what fs names. An error means that nothing can be read in this scope now, or that the context ended; everything
+// else is said by the items. Once the provider throttles, the items not yet begun carry that answer and are not asked for.
 func (s *session) Read(ctx context.Context, refs []scope.Ref, fs query.FieldSet) ([]adapters.Item, error) {
-	b := &batch{s: s}
-	items := make([]adapters.Item, len(refs))
-	err := b.each(ctx, len(refs), func(ctx context.Context, i int) error {
-		it, err := b.read(ctx, refs[i], fs)
-		items[i] = it
-		return err
-	})
-	return b.settle(ctx, items, err)
+	numbers := make([]int64, len(refs))
+	for i, r := range refs {
+		numbers[i], _ = strconv.ParseInt(r.Alias, 10, 64) // what is no number is 0, which nothing has
+	}
+	b := &batch{s: s, refs: refs}
+	return b.run(ctx, numbers, fs)
 }
 
 // Probe asks for numbers that a sweep did not meet.
 func (s *session) Probe(ctx context.Context, numbers []int64) ([]adapters.Item, error) {
 	b := &batch{s: s, probe: true}
+	for _, n := range numbers {
+		b.refs = append(b.refs, scope.Ref{Alias: strconv.FormatInt(n, 10)})
+	}
+	items, err := b.run(ctx, numbers, query.FieldSet{})
+	for i := range items {
+		items[i].Number = numbers[i]
+	}
+	return items, err
+}
+
+// run reads the rows, then each entity's parts, a few entities at a time.
+func (b *batch) run(ctx context.Context, numbers []int64, fs query.FieldSet) ([]adapters.Item, error) {
 	items := make([]adapters.Item, len(numbers))
+	for i := range items {
+		items[i] = unreadable(b.refs[i], itemError(b.refs[i], errors.New("not read")))
+	}
+	if err := b.load(ctx, numbers); err != nil {
+		return items, err
+	}
 	err := b.each(ctx, len(numbers), func(ctx context.Context, i int) error {
-		_, it, err := b.row(ctx, scope.Ref{Alias: strconv.FormatInt(numbers[i], 10)}, numbers[i])
-		it.Number = numbers[i]
+		it, err := b.read(ctx, b.refs[i], numbers[i], fs)
 		items[i] = it
 		return err
 	})
@@ -48,7 +65,11 @@ func (s *session) Probe(ctx context.Context, numbers []int64) ([]adapters.Item, 
 // batch is one call of Read, Probe or Roles.
 type batch struct {
 	s     *session
+	refs  []scope.Ref
 	probe bool
+
+	rows    map[int64]loaded
+	refused map[int64]error // numbers whose rows could not be read
 
 	mu      sync.Mutex
 	wait    error // the provider said: not now
@@ -148,43 +169,104 @@ func (b *batch) lacks() {
 	b.missing = true
 }
 
+// loaded is a row and when it was read.
+type loaded struct {
+	e  *api.Entity
+	at time.Time
+}
+
+// rowsAtOnce keeps the address of a request short.
+const rowsAtOnce = 50
+
+// load reads the rows of all numbers. A part that fails for now, or for its entities alone, is kept as their failure.
+func (b *batch) load(ctx context.Context, numbers []int64) error {
+	b.rows, b.refused = map[int64]loaded{}, map[int64]error{}
+	want := slices.DeleteFunc(slices.Clone(numbers), func(n int64) bool { return n <= 0 })
+	slices.Sort(want)
+	for part := range slices.Chunk(slices.Compact(want), rowsAtOnce) {
+		err := b.waiting()
+		if err == nil {
+			err = b.loadPart(ctx, part)
+		}
+		var e *adapters.Error
+		switch {
+		case err == nil:
+			continue
+		case ctx.Err() != nil:
+			return &adapters.Error{Severity: adapters.MomentFailure, Op: "read", Err: ctx.Err()}
+		case errors.As(err, &e) && e.Severity == adapters.ScopeFailure:
+			return err
+		}
+		b.throttled(asError(err))
+		for _, n := range part {
+			b.refused[n] = err
+		}
+	}
+	return nil
+}
+
+func (b *batch) loadPart(ctx context.Context, part []int64) error {
+	l := b.s.listing(b.s.changesWalk(), cursor{Plain: true})
+	r := l.request(0, 1, pageSize, "")
+	r.Op, r.Class, r.Item = fmt.Sprintf("read %d %s of %s", len(part), b.s.plural(), b.s.place()), adapters.Read, true
+	for _, n := range part {
+		r.Query.Add("iids[]", strconv.FormatInt(n, 10))
+	}
+	rows, a, err := b.s.api.Entities(ctx, r, b.s.merge())
+	if err != nil {
+		return err
+	}
+	for _, e := range rows {
+		if e == nil || e.Created.IsZero() || e.Updated.IsZero() {
+			return &adapters.Error{Severity: adapters.ItemFailure, Op: r.Op, Status: 200, Err: fmt.Errorf("%w: %w", adapters.ErrProtocol, errNull)}
+		}
+		b.rows[e.IID] = loaded{e, b.s.at(a)}
+	}
+	return nil
+}
+
 // read reads one entity. The item says what happened; the error repeats it for the batch.
-func (b *batch) read(ctx context.Context, ref scope.Ref, fs query.FieldSet) (adapters.Item, error) {
-	n, err := strconv.ParseInt(ref.Alias, 10, 64)
-	if err != nil || n <= 0 {
+func (b *batch) read(ctx context.Context, ref scope.Ref, n int64, fs query.FieldSet) (adapters.Item, error) {
+	if n <= 0 {
 		return unreadable(ref, itemError(ref, fmt.Errorf("alias %q is no number", ref.Alias))), nil
 	}
-	row, it, err := b.row(ctx, ref, n)
-	if err != nil || it.State != adapters.Present {
-		return it, err
+	if err := b.refused[n]; err != nil {
+		return unreadable(ref, err), nil
 	}
-	if err := b.s.fill(ctx, row, it.Facts, fs); err != nil {
+	if err := b.waiting(); err != nil {
+		return unreadable(ref, err), nil
+	}
+	row, ok := b.rows[n]
+	if !ok {
+		return b.absent(ctx, ref, n)
+	}
+	it := b.s.item(row.e, row.at)
+	switch {
+	case it.Place.Container != b.s.scope.Container:
+		return unreadable(ref, itemError(ref, fmt.Errorf("%w: the answer is about another project", scope.ErrUnproven))), nil
+	case ref.ID != "" && it.Ref.ID != ref.ID:
+		return gone(ref, itemError(ref, fmt.Errorf("number %d is another entity (id %s)", n, it.Ref.ID))), nil
+	case it.State != adapters.Present:
+		return it, nil
+	}
+	if err := b.s.fill(ctx, row.e, it.Facts, fs); err != nil {
 		return unreadable(ref, err), err
 	}
 	return it, nil
 }
 
-// row reads the entity that has a number now and says whether it is the one that is meant.
-func (b *batch) row(ctx context.Context, ref scope.Ref, n int64) (*api.Entity, adapters.Item, error) {
-	if err := b.waiting(); err != nil {
-		return nil, unreadable(ref, err), nil
-	}
-	e, a, err := b.s.getEntity(ctx, adapters.Read, n)
+// absent asks for a number that the list did not show by itself, so that a row which was lost is not taken for one that is
+// gone.
+func (b *batch) absent(ctx context.Context, ref scope.Ref, n int64) (adapters.Item, error) {
+	_, _, err := b.s.getEntity(ctx, adapters.Read, n)
 	switch {
+	case err == nil:
+		return unreadable(ref, itemError(ref, fmt.Errorf("%w: the list lacks it", adapters.ErrProtocol))), nil
 	case errors.Is(err, adapters.ErrNotFound) && asError(err).Severity == adapters.ItemFailure:
 		b.lacks()
-		return nil, gone(ref, err), nil // settle has the last word
-	case err != nil:
-		return nil, unreadable(ref, err), err
+		return gone(ref, err), nil // settle has the last word
 	}
-	it := b.s.item(e, b.s.at(a))
-	switch {
-	case it.Place.Container != b.s.scope.Container:
-		return nil, unreadable(ref, itemError(ref, fmt.Errorf("%w: the answer is about another project", scope.ErrUnproven))), nil
-	case ref.ID != "" && it.Ref.ID != ref.ID:
-		return nil, gone(ref, itemError(ref, fmt.Errorf("number %d is another entity (id %s)", n, it.Ref.ID))), nil
-	}
-	return e, it, nil
+	return unreadable(ref, err), err
 }
 
 func itemError(ref scope.Ref, err error) error {

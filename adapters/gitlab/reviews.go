@@ -27,7 +27,7 @@ func (d *details) reviews(f *query.Facts) error {
 	var since time.Time
 	var told bool
 	if len(stand) > 0 {
-		if since, told, err = d.headSince(); err != nil {
+		if since, told, err = d.headSince(d.row.SHA); err != nil {
 			return err
 		}
 	}

@@ -21,13 +21,13 @@ const (
 	ghostName  = "Ghost User"
 )
 
-// user maps an account. The ghost, or nobody at all, is a deleted account, which equals nobody.
+// user maps an account. The ghost, or nobody at all, is a deleted account, which equals nobody. Whether it is a bot is not
+// told here and is left to Roles, so that a row says the same whatever was read before.
 func (s *session) user(u *api.User) query.User {
 	if u == nil || u.ID <= 0 || u.Username == ghostLogin && u.Name == ghostName {
 		return query.User{Deleted: true}
 	}
-	bot, _ := s.known(u.ID)
-	return query.User{ID: strconv.FormatInt(u.ID, 10), Login: u.Username, Bot: bot}
+	return query.User{ID: strconv.FormatInt(u.ID, 10), Login: u.Username}
 }
 
 // placeOf is where a row says it lives; what it does not say stays empty.
@@ -76,11 +76,6 @@ func (s *session) rowFacts(e *api.Entity) *query.Facts {
 	}
 	author := s.user(e.Author)
 	f.SetKnown(query.FAuthor, query.UserValue(author))
-	if e.Author != nil {
-		if bot, ok := s.known(e.Author.ID); ok && !author.Deleted {
-			f.SetKnown(query.FAuthorKind, query.Word(kindWord(bot)))
-		}
-	}
 	f.SetKnown(query.FAssignee, s.users(e.Assignees)...)
 	f.SetKnown(query.FCreated, query.Instant(e.Created))
 	f.SetKnown(query.FUpdated, query.Instant(e.Updated))
