@@ -15,6 +15,8 @@ type index struct {
 	laneOf  []int32
 	initial []uint8 // by slot: what is known of it before an entity is looked at
 	live    []bool  // by slot: some query has it
+	clockOf []int32 // by slot: its place in clocks, noClock
+	clocks  []clock
 	plains  []plainField
 	colls   []collection
 	finds   []find // by literal
@@ -32,6 +34,16 @@ type find struct {
 }
 
 const noSlot = -1
+
+// clock is a comparison of a plain field with now that can be decided without asking its atom, where the field is known
+// to be one instant.
+type clock struct {
+	offset int64 // milliseconds
+	plain  int32
+	op     query.Op
+}
+
+const noClock = -1
 
 // segment is queries with the same guard and the same way to be found.
 type segment struct {
@@ -119,8 +131,9 @@ func assemble(syms *symbols, forms []*form) *index {
 	a.finds = make([]find, len(syms.values))
 	a.laneOf = make([]int32, len(syms.slots))
 	a.initial = make([]uint8, len(syms.slots))
+	a.clockOf = make([]int32, len(syms.slots))
 	for i := range syms.slots {
-		a.laneOf[i] = syms.slots[i].lane
+		a.laneOf[i], a.clockOf[i] = syms.slots[i].lane, noClock
 		if syms.slots[i].kind == lazy {
 			a.initial[i] = pendingTruth
 		}
@@ -347,8 +360,19 @@ func (a *assembly) readSlot(i int32) {
 	case quantifier:
 		a.readQuantifier(i, s)
 	case lazy:
-		a.clocks(s.atom)
+		a.readClock(i, s)
 	}
+}
+
+func (a *assembly) readClock(i int32, s *slot) {
+	a.turns(s.atom)
+	if s.clock.Field == 0 {
+		return
+	}
+	a.plain(s.clock.Field)
+	at := slices.IndexFunc(a.plains, func(p plainField) bool { return p.field == s.clock.Field })
+	a.clockOf[i] = int32(len(a.clocks))
+	a.clocks = append(a.clocks, clock{int64(s.clock.Offset / time.Millisecond), int32(at), s.clock.Op})
 }
 
 func (a *assembly) readLiteral(i int32, s *slot) {
@@ -372,7 +396,7 @@ func (a *assembly) readLiteral(i int32, s *slot) {
 
 // readQuantifier files a quantifier under the literals that an element must have for its condition to hold.
 func (a *assembly) readQuantifier(i int32, s *slot) {
-	a.clocks(s.atom)
+	a.turns(s.atom)
 	c := a.collection(s.atom.Field())
 	viewIndex(c, s.view)
 	if len(s.anchors) == 0 {
@@ -439,8 +463,8 @@ func (a *assembly) memberOf(c *collection, g int32) *member {
 	return &c.members[i]
 }
 
-// clocks files an atom's comparisons with now.
-func (a *assembly) clocks(x *query.Atom) {
+// turns files an atom's comparisons with now.
+func (a *assembly) turns(x *query.Atom) {
 	if !x.Timed() {
 		return
 	}

@@ -3,7 +3,6 @@ package router
 import (
 	"math"
 	"slices"
-	"time"
 
 	"github.com/fullsend-ai/discovery/query"
 )
@@ -54,18 +53,23 @@ func (c *clockwork) after(base, now int64) int64 {
 	return base - c.offsets[i-1]
 }
 
-// instantOf is the fact's moment where it is known to be one instant.
-func instantOf(f *query.Fact) (ms int64, ok bool) {
-	if f.Presence != query.Known || len(f.Values) != 1 || f.Values[0].Type != query.TypeInstant {
-		return 0, false
-	}
-	return f.Values[0].Time.UnixMilli(), true
+// moment is a plain field as an instant in milliseconds, where it is known to be one.
+type moment struct {
+	at int64
+	ok bool
 }
 
-// holdsAt is `at op now+offset`, for the four orders of instants.
-func holdsAt(t *query.TimeTest, at, now int64) bool {
-	b := now + int64(t.Offset/time.Millisecond)
-	switch t.Op {
+func momentOf(f *query.Fact) moment {
+	if f.Presence != query.Known || len(f.Values) != 1 || f.Values[0].Type != query.TypeInstant {
+		return moment{}
+	}
+	return moment{f.Values[0].Time.UnixMilli(), true}
+}
+
+// holds is `at op now+offset`, for the four orders of instants.
+func (c *clock) holds(at, now int64) bool {
+	b := now + c.offset
+	switch c.op {
 	case query.OpLt:
 		return at < b
 	case query.OpLe:

@@ -25,14 +25,16 @@ type work struct {
 	facts  *query.Facts
 	views  []query.View
 	now    time.Time
+	millis int64 // now
 	answer *Answer
 
-	truth    []uint8 // by slot
-	touched  []int32 // slots whose truth is not the initial one
-	lanes    []uint8 // by lane: the truth of untouched slots
-	found    []int32 // literals that the entity has
-	partly   []bool  // by group: not all is known
-	quants   []int32 // quantifiers that some element may satisfy
+	truth    []uint8  // by slot
+	touched  []int32  // slots whose truth is not the initial one
+	lanes    []uint8  // by lane: the truth of untouched slots
+	moments  []moment // by plain field
+	found    []int32  // literals that the entity has
+	partly   []bool   // by group: not all is known
+	quants   []int32  // quantifiers that some element may satisfy
 	hits     []hit
 	standing []query.Standing // of the element at hand, by view of its collection
 	ids      []int32
@@ -65,6 +67,7 @@ func newWork(r *Router) *work {
 	w.truth = make([]uint8, len(x.initial))
 	copy(w.truth, x.initial)
 	w.lanes = make([]uint8, len(r.syms.lanes))
+	w.moments = make([]moment, len(x.plains))
 	w.partly = make([]bool, len(r.syms.groups))
 	w.cells = make([]cell, (len(r.forms)+63)/64)
 	w.summary = make([]uint64, (len(w.cells)+63)/64)
@@ -75,9 +78,9 @@ func newWork(r *Router) *work {
 // read takes in what the entity has: the truth of every literal and of every "has an element", the candidates' anchors,
 // the actors rested on, and the horizon.
 func (w *work) read() {
-	w.horizon = never
+	w.horizon, w.millis = never, w.now.UnixMilli()
 	for i := range w.plains {
-		w.readPlain(&w.plains[i])
+		w.readPlain(i, &w.plains[i])
 	}
 	for i := range w.colls {
 		w.readCollection(int32(i), &w.colls[i])
@@ -85,8 +88,9 @@ func (w *work) read() {
 	w.restOnQuantifiers()
 }
 
-func (w *work) readPlain(p *plainField) {
+func (w *work) readPlain(i int, p *plainField) {
 	fact := w.facts.Get(p.field)
+	w.moments[i] = momentOf(fact)
 	if p.group != noGroup {
 		w.readLiterals(p, fact)
 	}
@@ -122,9 +126,8 @@ func defaultTruth(known bool) uint8 {
 }
 
 func (w *work) turn(c *clockwork, values []query.Value) {
-	now := w.now.UnixMilli()
 	for i := range values {
-		w.horizon = min(w.horizon, c.next(&values[i], now))
+		w.horizon = min(w.horizon, c.next(&values[i], w.millis))
 	}
 }
 
@@ -176,7 +179,7 @@ func (w *work) readElement(ci int32, c *collection, item int32, e *query.Element
 		if k.member == query.MAt {
 			if !e.At.IsZero() {
 				at := query.Value{Type: query.TypeInstant, Time: e.At}
-				w.horizon = min(w.horizon, k.next(&at, w.now.UnixMilli()))
+				w.horizon = min(w.horizon, k.next(&at, w.millis))
 			}
 			continue
 		}
@@ -346,25 +349,25 @@ func turned(t uint8, lit word) uint8 {
 }
 
 func (w *work) evaluate(slot int32) uint8 {
+	if c := w.clockOf[slot]; c != noClock {
+		k := &w.clocks[c]
+		if m := w.moments[k.plain]; m.ok {
+			t := isFalse
+			if k.holds(m.at, w.millis) {
+				t = isTrue
+			}
+			w.touched = append(w.touched, slot)
+			w.truth[slot] = t
+			return t
+		}
+	}
 	s := &w.router.syms.slots[slot]
 	if s.kind == lazy {
 		w.touched = append(w.touched, slot)
 	}
-	t := w.decide(s)
+	t := truthOf(s.atom.Truth(w.facts, w.viewOf(s), w.now))
 	w.truth[slot] = t
 	return t
-}
-
-func (w *work) decide(s *slot) uint8 {
-	if s.clock.Field != 0 {
-		if at, ok := instantOf(w.facts.Get(s.clock.Field)); ok {
-			if holdsAt(&s.clock, at, w.now.UnixMilli()) {
-				return isTrue
-			}
-			return isFalse
-		}
-	}
-	return truthOf(s.atom.Truth(w.facts, w.viewOf(s), w.now))
 }
 
 // viewOf is the view that an atom is evaluated under; a plain fact has none.
