@@ -5,7 +5,7 @@ CHECKS      ?= 1000
 FUZZTIME    ?= 20s
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build test race demo e2e lint bench bench-route bench-poll bench-plots fuzz schema clean
+.PHONY: build test race demo e2e lint bench bench-route bench-poll bench-plots fuzz schema workflows clean
 
 build: ## the binary, at bin/fullsend
 	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/fullsend
@@ -61,6 +61,9 @@ schema: .schema/github-$(GITHUB_SCHEMA).graphql ## the schema that GitHub's quer
 SEEDS       ?= 2000
 chaos: ## random stories against the whole poller; a seed that fails prints its command and is shortened
 	@go run ./internal/chaos/cmd -seeds $(SEEDS)
+
+workflows: ## the example workflows of GitHub Actions
+	cd tools && go tool actionlint ../examples/github-actions/*.yml
 
 clean:
 	rm -rf bin
