@@ -50,6 +50,16 @@ type segment struct {
 	slot    int32 // direct: the literal's slot, or in open groups the lane; noSlot: candidates are evaluated whole
 	guard   word  // opNone: none
 	entries []entry
+	// Of an open group, direct: the queries of which nothing is left that is not in the anchor's lane, by list. Where no
+	// literal of the lane was met, all of them are as unknown as the lane, and only others are to be looked at.
+	list   []listed
+	others []entry
+}
+
+// listed is queries among the 64 of a cell.
+type listed struct {
+	cell    int32
+	queries uint64
 }
 
 // entry is a query with what is left to decide once anchor and guard are known.
@@ -304,6 +314,9 @@ func (a *assembly) place(p *pending, s segment) {
 			a.open = append(a.open, openGroup{group: p.at})
 		}
 		o := &a.open[len(a.open)-1]
+		if s.slot != noSlot {
+			a.list(&s)
+		}
 		o.segments = append(o.segments, s)
 	case shelfElements:
 		if n := len(a.elements); n == 0 || a.elements[n-1].field != query.FieldID(p.at) {
@@ -314,6 +327,26 @@ func (a *assembly) place(p *pending, s segment) {
 	case shelfScan:
 		a.scan = append(a.scan, s)
 	}
+}
+
+// list parts the entries of an open group, which are in order of queries.
+func (a *assembly) list(s *segment) {
+	for _, e := range s.entries {
+		if !a.inLane(e.first, s.slot) || !a.inLane(e.rest, s.slot) {
+			s.others = append(s.others, e)
+			continue
+		}
+		cell := int32(e.query >> 6)
+		if n := len(s.list); n == 0 || s.list[n-1].cell != cell {
+			s.list = append(s.list, listed{cell: cell})
+		}
+		s.list[len(s.list)-1].queries |= 1 << (e.query & 63)
+	}
+}
+
+// inLane reports whether nothing is left, or a literal of the lane.
+func (a *assembly) inLane(w word, lane int32) bool {
+	return w == opNone || isLiteral(w) && a.syms.slots[w>>1].kind == literal && a.laneOf[w>>1] == lane
 }
 
 // readers lists what is to be read of an entity: what live slots and anchors need, and nothing else.

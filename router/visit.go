@@ -53,6 +53,8 @@ func (w *work) anchored(s *segment, how way) bool {
 func (w *work) visitOpen(o *openGroup) {
 	for i := range o.segments {
 		switch s := &o.segments[i]; {
+		case s.slot != noSlot && w.lanes[s.slot] == isUnknown && w.bare[o.group]:
+			w.bareSegment(s)
 		case s.slot != noSlot && w.lanes[s.slot] == isUnknown:
 			w.segment(s, opened)
 		case s.slot == noSlot && w.partly[o.group]:
@@ -78,9 +80,35 @@ func (w *work) segment(s *segment, how way) {
 			return
 		}
 	}
-	marked := false
-	for i := range s.entries {
-		e := &s.entries[i]
+	w.decide(s, s.entries, how, most, false)
+}
+
+// bareSegment decides the queries of s, of whose lane nothing is known: most by list.
+func (w *work) bareSegment(s *segment) {
+	if s.guard != opNone && w.of(s.guard) == isFalse {
+		return
+	}
+	listed := false
+	for _, l := range s.list {
+		c := &w.cells[l.cell]
+		fresh := l.queries &^ c.seen
+		if fresh == 0 {
+			continue
+		}
+		if c.seen == 0 {
+			w.summary[l.cell>>6] |= 1 << (l.cell & 63)
+		}
+		c.seen |= fresh
+		c.undecided |= fresh
+		listed = true
+	}
+	w.decide(s, s.others, opened, isUnknown, listed)
+}
+
+// decide decides queries of s of which anchor and guard leave most. marked: some query of s is undecided already.
+func (w *work) decide(s *segment, entries []entry, how way, most uint8, marked bool) {
+	for i := range entries {
+		e := &entries[i]
 		c, bit := &w.cells[e.query>>6], uint64(1)<<(e.query&63)
 		if c.seen&bit != 0 {
 			continue

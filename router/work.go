@@ -33,6 +33,7 @@ type work struct {
 	lanes    []uint8  // by lane: the truth of untouched slots
 	moments  []moment // by plain field
 	found    []int32  // literals that the entity has
+	bare     []bool   // by group: no literal of it can have been met
 	partly   []bool   // by group: not all is known
 	quants   []int32  // quantifiers that some element may satisfy
 	hits     []hit
@@ -69,6 +70,7 @@ func newWork(r *Router) *work {
 	w.lanes = make([]uint8, len(r.syms.lanes))
 	w.moments = make([]moment, len(x.plains))
 	w.partly = make([]bool, len(r.syms.groups))
+	w.bare = make([]bool, len(r.syms.groups))
 	w.cells = make([]cell, (len(r.forms)+63)/64)
 	w.summary = make([]uint64, (len(w.cells)+63)/64)
 	w.marks = marks{slot: make([]bool, len(x.initial)), lane: make([]bool, len(w.lanes))}
@@ -104,7 +106,7 @@ func (w *work) readLiterals(p *plainField, fact *query.Fact) {
 	if p.lane != noLane {
 		w.lanes[p.lane] = defaultTruth(known)
 	}
-	w.partly[p.group] = !known
+	w.partly[p.group], w.bare[p.group] = !known, len(fact.Values) == 0
 	t := &w.router.syms.groups[p.group].table
 	w.ids = w.ids[:0]
 	for i := range fact.Values {
@@ -146,7 +148,7 @@ func (w *work) readCollection(ci int32, c *collection) {
 	w.lanes[c.lane] = defaultTruth(known)
 	for i := range c.members {
 		m := &c.members[i]
-		w.partly[m.group] = !known
+		w.partly[m.group], w.bare[m.group] = !known, len(fact.Items) == 0
 		for _, l := range m.lanes {
 			if l != noLane {
 				w.lanes[l] = defaultTruth(known)

@@ -12,11 +12,11 @@ import (
 	"github.com/fullsend-ai/discovery/internal/forgesim/forgejo"
 )
 
-// The world of one large scope: every fifth entity is in one of the milestones, all of which belong to somebody's query
-// whatever the number of harnesses.
+// The world of one large scope: every fifth entity is in one of the milestones and assigned to one of the people.
 const (
 	repo       = "acme/widgets"
 	milestones = 10_000
+	people     = 100
 )
 
 func world(repos int) (*forgesim.World, error) {
@@ -61,11 +61,20 @@ func large(n, matches int) (*forgesim.World, error) {
 			return nil, err
 		}
 	}
+	for i := range people {
+		if _, err := w.AddUser(forgesim.User{Login: person(i)}); err != nil {
+			return nil, err
+		}
+		if err := w.SetRole(repo, person(i), forgesim.Write); err != nil {
+			return nil, err
+		}
+	}
 	for i := range n {
 		w.Advance(7 * time.Second)
 		e := forgesim.NewEntity{Repo: repo, Title: fmt.Sprintf("entity %d", i), Body: "Seen with the last version, twice."}
 		if every := n / matches; i%every == 0 {
 			e.Milestone = milestone(i / every % milestones)
+			e.Assignees = []string{person(i / every % people)}
 		}
 		if _, err := w.Create("olga", e); err != nil {
 			return nil, err
@@ -76,6 +85,8 @@ func large(n, matches int) (*forgesim.World, error) {
 }
 
 func milestone(i int) string { return fmt.Sprintf("m-%d", i) }
+
+func person(i int) string { return fmt.Sprintf("person-%d", i) }
 
 // serve answers on a free port of this machine and says where.
 func serve(w *forgesim.World) error {
@@ -117,16 +128,16 @@ poll:
 	return nil
 }
 
-// share is the query of one of n harnesses that divide the milestones among themselves.
+// share is the query of one of n harnesses that divide the matching entities among themselves: all of them, those of a
+// person, those of a milestone.
 func share(n int) func(int) string {
 	return func(i int) string {
-		if n == 1 {
+		switch n {
+		case 1:
 			return `v1: state = open and milestone is not empty`
+		case people:
+			return fmt.Sprintf("v1: state = open and assignee = %q", person(i))
 		}
-		text := fmt.Sprintf("v1: state = open and milestone in (%q", milestone(i))
-		for m := i + n; m < milestones; m += n {
-			text += fmt.Sprintf(", %q", milestone(m))
-		}
-		return text + ")"
+		return fmt.Sprintf("v1: state = open and milestone = %q", milestone(i))
 	}
 }

@@ -66,7 +66,7 @@ type report struct {
 func run(w io.Writer, bin string, entities, matches, scopes, cycles int, out string) error {
 	rep := report{Go: runtime.Version(), Cores: runtime.NumCPU(), Entities: entities}
 	if entities > 0 {
-		if err := large1(w, &rep, bin, entities, matches); err != nil {
+		if err := measureLarge(w, &rep, bin, entities, matches); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func run(w io.Writer, bin string, entities, matches, scopes, cycles int, out str
 	return err
 }
 
-func large1(w io.Writer, rep *report, bin string, entities, matches int) error {
+func measureLarge(w io.Writer, rep *report, bin string, entities, matches int) error {
 	url, stop, err := forge(entities, matches)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func large1(w io.Writer, rep *report, bin string, entities, matches int) error {
 	defer stop()
 	fmt.Fprintf(w, "one scope, %d entities\n%9s %8s %8s %8s %8s %8s %10s %8s\n", entities,
 		"harnesses", "cpu s", "wall s", "peak MB", "scanned", "matched", "evaluated", "searches")
-	for _, n := range []int{1, 100, 10_000} {
+	for _, n := range []int{1, people, milestones} {
 		m, err := poll(bin, url, n)
 		if err != nil {
 			return fmt.Errorf("%d harnesses: %w", n, err)
