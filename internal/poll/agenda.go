@@ -34,7 +34,7 @@ const sighting = 30 * time.Minute
 func (r *run) agenda(ctx context.Context) error {
 	seen := map[scope.Identity]bool{}
 	if r.t.batch == 0 {
-		r.t.batch = r.engine.opt.Batch
+		r.t.batch = r.t.Lane.modest(r.engine.opt.Batch)
 	}
 	settled := 0
 	for ctx.Err() == nil {

@@ -18,6 +18,7 @@ type share uint8
 const (
 	shareSetup share = iota // identity checks: never refused
 	shareWindows
+	shareLooks // the agenda before the sweep
 	shareSweep
 	shareAgenda
 	shares
@@ -25,7 +26,7 @@ const (
 
 // reserved is the part of the budget, in percent, that later kinds of work keep while an earlier one runs. What an
 // earlier one leaves, the later ones may use.
-var reserved = [shares]int{shareSetup: 100, shareWindows: 50, shareSweep: 25, shareAgenda: 0}
+var reserved = [shares]int{shareSetup: 100, shareWindows: 50, shareLooks: 30, shareSweep: 10, shareAgenda: 0}
 
 type shareKey struct{}
 
@@ -42,7 +43,9 @@ type Meter struct {
 	mu     sync.Mutex
 	cap    int // requests of a cycle; 0 is no cap
 	spent  int
-	resume time.Time // no request before: the provider's word
+	quota  int           // what every lane of the cycle may count on
+	lanes  map[*Lane]int // of the cycle and not done: what each has spent
+	resume time.Time     // no request before: the provider's word
 }
 
 // NewMeter makes a meter that allows perSecond requests a second (0: as many as the provider takes) and cap requests a
@@ -55,11 +58,36 @@ func NewMeter(now func() time.Time, perSecond float64, cap int) *Meter {
 	return &Meter{now: now, limit: l, cap: cap}
 }
 
-// Begin starts a cycle: nothing of its cap is spent.
-func (m *Meter) Begin() {
+// Begin starts a cycle of some lanes: nothing of its cap is spent, and each lane may count on an equal part of it until it
+// is done. Lanes that join a cycle under way share what is left.
+func (m *Meter) Begin(lanes ...*Lane) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.spent = 0
+	if len(m.lanes) == 0 {
+		m.spent, m.lanes = 0, make(map[*Lane]int, len(lanes))
+	}
+	for _, l := range lanes {
+		m.lanes[l] = 0
+	}
+	m.quota = m.cap / max(1, len(m.lanes))
+}
+
+// done frees what a lane has left of its part for the others.
+func (l *Lane) done() {
+	l.meter.mu.Lock()
+	defer l.meter.mu.Unlock()
+	delete(l.meter.lanes, l)
+}
+
+// free is what a lane may spend now without touching what the others count on.
+func (m *Meter) free(l *Lane) int {
+	left := m.cap - m.spent
+	for o, spent := range m.lanes {
+		if o != l {
+			left -= max(0, m.quota-spent)
+		}
+	}
+	return left
 }
 
 // Resume is the instant before which the provider asked not to be called; zero, or past, when it may be called.
@@ -92,6 +120,18 @@ func (l *Lane) Counts() (map[adapters.Class]int, int) {
 	return c, b
 }
 
+// modest is a size for batches, at most n, that a part of the cap is enough for: a poller that lives for one cycle only
+// would otherwise begin the same batch for ever.
+func (l *Lane) modest(n int) int {
+	l.meter.mu.Lock()
+	defer l.meter.mu.Unlock()
+	if l.meter.cap == 0 {
+		return n
+	}
+	const dear = 12 // requests that an entity may need
+	return min(n, max(1, l.meter.quota/dear))
+}
+
 // refusals is how many requests were not allowed so far: what lacks an answer after one of them was not tried.
 func (l *Lane) refusals() int {
 	l.mu.Lock()
@@ -101,7 +141,7 @@ func (l *Lane) refusals() int {
 
 // Wait implements adapters.Budget.
 func (l *Lane) Wait(ctx context.Context, c adapters.Class, cost int) error {
-	if err := l.meter.take(ctx, cost); err != nil {
+	if err := l.meter.take(ctx, l, cost); err != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.refused++
@@ -128,7 +168,7 @@ func (l *Lane) Observe(_ adapters.Class, status int, h http.Header) {
 	l.backoff++
 }
 
-func (m *Meter) take(ctx context.Context, cost int) error {
+func (m *Meter) take(ctx context.Context, l *Lane, cost int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if wait := m.resume.Sub(m.now()); wait > 0 {
@@ -137,12 +177,15 @@ func (m *Meter) take(ctx context.Context, cost int) error {
 	}
 	s, _ := ctx.Value(shareKey{}).(share)
 	if m.cap > 0 && s != shareSetup {
-		left := m.cap - m.cap*reserved[s]/100
-		if m.spent+cost > left {
+		part := m.lanes[l] + m.free(l)
+		if m.lanes[l]+cost > part-part*reserved[s]/100 {
 			return &adapters.Error{Severity: adapters.MomentFailure, Op: "send request", Err: adapters.ErrBudget}
 		}
 	}
 	m.spent += cost
+	if _, ok := m.lanes[l]; ok {
+		m.lanes[l] += cost
+	}
 	return nil
 }
 

@@ -88,8 +88,8 @@ func (e *Engine) CycleOf(ctx context.Context, pick func(*Target) bool) ([]Summar
 			picked = append(picked, t)
 		}
 	}
-	for _, m := range meters(picked) {
-		m.Begin()
+	for m, lanes := range lanesOf(picked) {
+		m.Begin(lanes...)
 	}
 	sums := make([]Summary, len(picked))
 	g, ctx := errgroup.WithContext(ctx)
@@ -97,6 +97,7 @@ func (e *Engine) CycleOf(ctx context.Context, pick func(*Target) bool) ([]Summar
 	for i, t := range picked {
 		g.Go(func() error {
 			start := time.Now()
+			defer t.Lane.done()
 			err := e.cycle(ctx, t, &sums[i])
 			sums[i].Took = time.Since(start)
 			return err
@@ -126,17 +127,13 @@ func (e *Engine) retire(ctx context.Context) error {
 	return nil
 }
 
-// meters lists each credential's meter once.
-func meters(ts []*target) []*Meter {
-	seen := map[*Meter]bool{}
-	var ms []*Meter
+// lanesOf lists the lanes of each credential.
+func lanesOf(ts []*target) map[*Meter][]*Lane {
+	out := map[*Meter][]*Lane{}
 	for _, t := range ts {
-		if !seen[t.Meter] {
-			seen[t.Meter] = true
-			ms = append(ms, t.Meter)
-		}
+		out[t.Meter] = append(out[t.Meter], t.Lane)
 	}
-	return ms
+	return out
 }
 
 // errLedger marks errors after which the cycle must stop: what cannot be recorded must not be done.

@@ -79,12 +79,14 @@ func (r *run) run(ctx context.Context) error {
 				return err
 			}
 		}
+		looks := shareAgenda
 		if windows {
-			if err := r.recheck(withShare(ctx, shareAgenda)); err != nil {
+			looks = shareLooks
+			if err := r.recheck(withShare(ctx, looks)); err != nil {
 				return err
 			}
 		}
-		if err := r.agenda(withShare(ctx, shareAgenda)); err != nil {
+		if err := r.agenda(withShare(ctx, looks)); err != nil {
 			return err
 		}
 	}
