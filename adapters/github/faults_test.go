@@ -360,3 +360,35 @@ func TestErrorsAreClean(t *testing.T) {
 	assert.NotContains(t, err.Error(), "verysecret")
 	assert.NotContains(t, err.Error(), "\x1b")
 }
+
+// SPEC GH-16: an answer from before a single sign-on is never the whole of it.
+func TestSignOn(t *testing.T) {
+	st := newStage(t, many(1, "work_item"))
+	st.config.HTTP = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		resp, err := st.client.Transport.RoundTrip(r)
+		if err == nil {
+			resp.Header.Set("X-GitHub-SSO", "partial-results; organizations=21955855")
+		}
+		return resp, err
+	})}
+	ses := st.open()
+	for _, w := range []string{"changed", "comments"} {
+		l := list(ses, w, st.w.Now(), nil)
+		require.NoError(t, l.err)
+		require.NotEmpty(t, l.short, w)
+		assert.ErrorIs(t, l.short[0], adapters.ErrForbidden)
+	}
+}
+
+// SPEC GH-24: rows that are missing from a page leave it short, in the middle and at the end.
+func TestMissingRows(t *testing.T) {
+	for _, skip := range []int{0, 2} {
+		st := newStage(t, many(120, "work_item"))
+		ses := st.open()
+		st.run(fmt.Sprintf("fault kind=drop-rows n=3 route=issues.list skip=%d count=1", skip))
+		l := list(ses, "changed", time.Time{}, nil)
+		require.NoError(t, l.err)
+		assert.Len(t, l.numbers, 117)
+		assert.NotEmpty(t, l.short)
+	}
+}

@@ -48,6 +48,9 @@ func (s *session) feed(ctx context.Context, c cursor) (adapters.Page, *cursor, e
 		return adapters.Page{}, nil, err
 	}
 	page := adapters.Page{Clock: s.at(a)}
+	if a.Partial {
+		page.Short = &adapters.Error{Severity: adapters.ScopeFailure, Op: op, Err: errSignOn}
+	}
 	offset := (number - 1) * size
 	if c.Rank > 0 && offset > 0 && !slices.ContainsFunc(rows, func(r *remark) bool { return r != nil && r.ID == c.Last }) {
 		c.Rank = offset // the last row moved: read what lies before it again

@@ -349,6 +349,9 @@ func send(ctx context.Context, q *lister, into listingQuery, vars map[string]any
 	return nil
 }
 
+// errSignOn: what is left out is not told from what is not there.
+var errSignOn = fmt.Errorf("%w: the token has not passed the organisation's single sign-on, so the answer is partial", adapters.ErrForbidden)
+
 // page maps one page. A row that is null, names no repository, or is broken where a query may look makes it short.
 func (s *session) page(l listed) adapters.Page {
 	clock := s.at(l.answer)
@@ -359,6 +362,9 @@ func (s *session) page(l listed) adapters.Page {
 		}
 	}
 	broken := damage(l.answer.Errors, "node", "rows", "nodes")
+	if l.answer.Partial {
+		short(adapters.ScopeFailure, errSignOn)
+	}
 	if broken.elsewhere != "" {
 		short(adapters.MomentFailure, fmt.Errorf("%w: %s", adapters.ErrProtocol, broken.elsewhere))
 	}

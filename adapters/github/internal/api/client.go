@@ -68,6 +68,8 @@ type Request struct {
 type Answer struct {
 	Clock  time.Time // the provider's Date; zero when it sent none
 	Errors []GraphQLError
+	// Partial: the server left out what lies behind a single sign-on that the token has not passed (X-GitHub-SSO).
+	Partial bool
 }
 
 // New makes a client. GET requests follow redirects on the same host only, POST requests none, so the credential never
@@ -140,7 +142,7 @@ func (c *Client) Get(ctx context.Context, r Request, into any) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	a := Answer{Clock: res.clock()}
+	a := res.answer()
 	if err := c.judgeREST(r, res); err != nil {
 		return a, err
 	}

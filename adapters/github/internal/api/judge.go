@@ -93,7 +93,7 @@ func (c *Client) judgeREST(r Request, res *result) error {
 
 // judgeGraphQL gives the data, or the error that there is none.
 func (c *Client) judgeGraphQL(r Request, res *result) (json.RawMessage, Answer, error) {
-	a := Answer{Clock: res.clock()}
+	a := res.answer()
 	var env envelope
 	decoded := res.decode(&env)
 	a.Errors = env.Errors

@@ -29,6 +29,10 @@ func (r *result) clock() time.Time {
 	return t.UTC()
 }
 
+func (r *result) answer() Answer {
+	return Answer{Clock: r.clock(), Partial: strings.Contains(r.header.Get("X-GitHub-SSO"), "partial-results")}
+}
+
 // decode refuses what only looks like an answer: a login page, an empty body, null, more than one value.
 func (r *result) decode(into any) error {
 	mt, _, err := mime.ParseMediaType(r.header.Get("Content-Type"))
