@@ -239,7 +239,7 @@ func (d *details) pushes() ([]api.Version, error) {
 	return rows, nil
 }
 
-// headSince is when the head commit became the head; ok is false when the pushes do not show it.
+// headSince is when the head commit became the head: zero when it always was; ok is false when the pushes do not show it.
 func (d *details) headSince(sha string) (at time.Time, ok bool, err error) {
 	rows, err := d.pushes()
 	if err != nil {
@@ -253,6 +253,9 @@ func (d *details) headSince(sha string) (at time.Time, ok bool, err error) {
 	}
 	if newest == nil || newest.SHA != sha || sha == "" || newest.Created.IsZero() {
 		return time.Time{}, false, nil
+	}
+	if len(rows) == 1 {
+		return time.Time{}, true, nil
 	}
 	return newest.Created, true, nil
 }
@@ -283,7 +286,7 @@ func (d *details) checks(f *query.Facts) error {
 			return err
 		case !ok:
 			f.Set(query.FChecks, query.Fact{Why: "the pipeline is of a merged result, and the pushes do not show when the head became the head"})
-		case p.Created.Before(since):
+		case !p.Created.After(since):
 			set("missing")
 		default:
 			set(rollup(p.Status))

@@ -121,6 +121,12 @@ func (l *listing) next(ctx context.Context) (chunk, error) {
 			}
 			return chunk{}, err
 		}
+		if a.PerPage > 0 && a.PerPage < l.at.Limit { // the server's pages are smaller
+			l.at.Limit = max(a.PerPage, 2)
+			if page > 1 {
+				continue // so this one lay elsewhere
+			}
+		}
 		rows, short := l.valid(rows)
 		if errors.Is(short, errOrder) {
 			return chunk{}, &adapters.Error{Severity: adapters.MomentFailure, Op: "list " + l.at.Walk, Err: fmt.Errorf("%w: %w", adapters.ErrProtocol, short)}

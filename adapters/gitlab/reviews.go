@@ -18,7 +18,8 @@ type review struct {
 
 // reviews puts the standing reviews together: approvals; reviewers who ask for changes or have reviewed; and whoever
 // remarked on a line without being either. What was approved and taken back is not told by the server as a review. GitLab does
-// not say for which commit a review was given, only when: it is on the head when it came after the head did.
+// not say for which commit a review was given, only when: it is on the head when it came after the head did; what came at the
+// very instant of a push did not.
 func (d *details) reviews(f *query.Facts) error {
 	stand, err := d.standing()
 	if err != nil {
@@ -38,7 +39,7 @@ func (d *details) reviews(f *query.Facts) error {
 			Members: []query.Member{{ID: query.MState, Fact: known(query.Word(r.state))}, {ID: query.MOnHead}},
 		}
 		if told && !r.at.IsZero() {
-			e.Members[1].Fact = query.Fact{Presence: query.Known, Values: []query.Value{query.Bool(!r.at.Before(since))}, Rev: d.row.SHA}
+			e.Members[1].Fact = query.Fact{Presence: query.Known, Values: []query.Value{query.Bool(r.at.After(since))}, Rev: d.row.SHA}
 		}
 		es = append(es, e)
 	}
