@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -157,11 +158,20 @@ func ledgerExit(err error) error {
 	return exit{poll.ExitError, err}
 }
 
+// saveMemory collects garbage twice as early as usual: the poller waits for providers and the disk, and shares its machine.
+// GOGC in the environment wins.
+func saveMemory(e *env) {
+	if _, set := e.getenv("GOGC"); !set {
+		debug.SetGCPercent(50)
+	}
+}
+
 func runPoll(ctx context.Context, e *env, f *pollFlags) error {
 	if err := f.usage(); err != nil {
 		return err
 	}
 	f.meters = map[string]*poll.Meter{}
+	saveMemory(e)
 	s, err := f.load(e)
 	if err != nil {
 		return err
