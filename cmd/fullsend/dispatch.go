@@ -23,6 +23,7 @@ func newDispatchCmd(e *env) *cobra.Command {
 	f := &runFlags{}
 	var input string
 	var harnesses []string
+	due := false
 	c := &cobra.Command{
 		Use:   "dispatch",
 		Short: "Take one event, and run every harness that it may start",
@@ -30,12 +31,18 @@ func newDispatchCmd(e *env) *cobra.Command {
 everything is checked that is checked for a polled candidate: where the entity is, membership, and the trigger with the
 event. What cannot be learned is kept and tried again by poll.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return runDispatch(c.Context(), e, f, input, harnesses) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if due {
+				return runDue(c.Context(), e, f)
+			}
+			return runDispatch(c.Context(), e, f, input, harnesses)
+		},
 	}
 	f.common(c)
 	fl := c.Flags()
 	fl.StringVar(&input, "input-driver", "json", "json: a NormalizedEvent; gha-event: the event of a GitHub Actions workflow")
 	fl.StringVar(&f.event, "event", "", "file with the event; - is standard input (default: - for json, $GITHUB_EVENT_PATH for gha-event)")
+	fl.BoolVar(&due, "due", false, "take no event: try again what could not be decided and is due, as poll with the driver exec does")
 	fl.StringSliceVar(&harnesses, "harness", nil, "only these harnesses")
 	return c
 }
@@ -71,10 +78,15 @@ func runDispatch(ctx context.Context, e *env, f *runFlags, input string, only []
 			return exit{poll.ExitError, err}
 		}
 	}
+	return f.all(ctx, e, s.Config.Run.Parallel, retries, names, cs)
+}
+
+// all runs candidates of harnesses, a few at a time.
+func (f *runFlags) all(ctx context.Context, e *env, parallel int, retries *run.Retries, names []string, cs []run.Candidate) error {
 	var mu sync.Mutex
 	var errs []error
 	var g errgroup.Group
-	g.SetLimit(max(s.Config.Run.Parallel, 1))
+	g.SetLimit(max(parallel, 1))
 	for i, name := range names {
 		g.Go(func() error {
 			rep, err := f.serve(ctx, e, name, cs[i], retries)
@@ -92,6 +104,28 @@ func runDispatch(ctx context.Context, e *env, f *runFlags, input string, only []
 		return exit{poll.ExitIncomplete, err}
 	}
 	return nil
+}
+
+// runDue tries again what is due.
+func runDue(ctx context.Context, e *env, f *runFlags) error {
+	if err := dispatch.Allowed(dispatch.ExecName, e.declared(), false); err != nil {
+		return exit{poll.ExitError, err}
+	}
+	retries, err := f.retries()
+	if err != nil {
+		return exit{poll.ExitError, err}
+	}
+	due, err := retries.Due()
+	if err != nil {
+		return exit{poll.ExitError, err}
+	}
+	var names []string
+	var cs []run.Candidate
+	for _, t := range due {
+		t.Candidate.Retry = t.Name
+		names, cs = append(names, t.Harness), append(cs, t.Candidate)
+	}
+	return f.all(ctx, e, 1, retries, names, cs)
 }
 
 // input reads the event and puts it into the form of a NormalizedEvent.

@@ -28,8 +28,11 @@ func (l *look) actor() ([]query.Need, Verdict) {
 	}
 	st, why := l.book.Authorize(u, l.t.Harness.Threshold)
 	role := ""
-	if ev, ok := l.book.Evidence(u.ID); ok && ev.Verified {
-		role = ev.Role
+	if ev, ok := l.book.Evidence(u.ID); ok {
+		u.Bot = u.Bot || ev.Bot
+		if ev.Verified {
+			role = ev.Role
+		}
 	}
 	if st != query.Admitted && l.labels() {
 		labelled, known := l.labelledBy(u.ID)
@@ -45,6 +48,10 @@ func (l *look) actor() ([]query.Need, Verdict) {
 		return nil, l.result(no(coverage.NotTriggered, "actor %s of the event may not start this harness: %s", u.ID, why))
 	case query.Undecided:
 		return []query.Need{{Actor: u.ID}}, l.unknown("actor %s of the event: %s", u.ID, why)
+	}
+	e.Actor.Kind = "human"
+	if u.Bot {
+		e.Actor.Kind = "bot"
 	}
 	e.Resolve(role, author)
 	return nil, Verdict{}

@@ -211,6 +211,9 @@ func (l *look) judge(ctx context.Context) Verdict {
 		if v, done := l.read(ctx); done {
 			return v
 		}
+		if l.facts == nil {
+			continue // it changed: all of it is read again
+		}
 		needs, v := l.decide(ctx)
 		if needs == nil {
 			return v
