@@ -198,47 +198,68 @@ func digest(s string) string {
 // token is the listing's change mark of a row: a hash of what it shows of the entity. What it shows of other things (an
 // account's followers, a milestone's counters) is left out, or every row would change all the time.
 func token(i *api.Issue) string {
-	type ref struct {
-		ID   int64
-		Name string
+	m := make(mark, 0, 512+len(i.Body))
+	m.text(i.Title, i.Body, string(i.State))
+	m.number(i.Index, int64(i.Comments), i.Created.Unix(), i.Updated.Unix())
+	m.flag(i.IsLocked)
+	m.time(i.Closed)
+	m.time(i.Deadline)
+	if m.flag(i.Poster != nil); i.Poster != nil {
+		m.number(i.Poster.ID)
+		m.text(i.Poster.UserName)
 	}
-	mark := struct {
-		Number, Poster, Repo      int64
-		Title, Body, State, Login string
-		Labels, Assignees         []ref
-		Milestone                 *ref
-		Locked                    bool
-		Comments                  int
-		Created, Updated          int64
-		Closed, Due               *time.Time
-		Pull                      *api.PullMeta
-	}{
-		Number: i.Index, Title: i.Title, Body: i.Body, State: string(i.State), Locked: i.IsLocked, Comments: i.Comments,
-		Created: i.Created.Unix(), Updated: i.Updated.Unix(), Closed: i.Closed, Due: i.Deadline, Pull: i.PullRequest,
+	if m.flag(i.Repository != nil); i.Repository != nil {
+		m.number(i.Repository.ID)
 	}
-	if i.Poster != nil {
-		mark.Poster, mark.Login = i.Poster.ID, i.Poster.UserName
+	if m.flag(i.Milestone != nil); i.Milestone != nil {
+		m.number(i.Milestone.ID)
+		m.text(i.Milestone.Title)
 	}
-	if i.Repository != nil {
-		mark.Repo = i.Repository.ID
-	}
+	m.number(int64(len(i.Labels)))
 	for _, l := range i.Labels {
 		if l != nil {
-			mark.Labels = append(mark.Labels, ref{l.ID, l.Name})
+			m.number(l.ID)
+			m.text(l.Name)
 		}
 	}
+	m.number(int64(len(i.Assignees)))
 	for _, u := range i.Assignees {
 		if u != nil {
-			mark.Assignees = append(mark.Assignees, ref{u.ID, u.UserName})
+			m.number(u.ID)
+			m.text(u.UserName)
 		}
 	}
-	if i.Milestone != nil {
-		mark.Milestone = &ref{i.Milestone.ID, i.Milestone.Title}
+	if i.PullRequest != nil {
+		b, err := json.Marshal(i.PullRequest)
+		if err != nil {
+			return "" // no token: always looked at
+		}
+		m = append(m, b...)
 	}
-	b, err := json.Marshal(mark)
-	if err != nil {
-		return "" // no token: always looked at
-	}
-	h := sha256.Sum256(b)
+	h := sha256.Sum256(m)
 	return hex.EncodeToString(h[:16])
+}
+
+// mark is what a token is the hash of. Every part says where it ends, so that no two rows have one mark.
+type mark []byte
+
+func (m *mark) text(ss ...string) {
+	for _, s := range ss {
+		m.number(int64(len(s)))
+		*m = append(*m, s...)
+	}
+}
+
+func (m *mark) number(ns ...int64) {
+	for _, n := range ns {
+		*m = append(strconv.AppendInt(*m, n, 10), ';')
+	}
+}
+
+func (m *mark) flag(b bool) { *m = append(strconv.AppendBool(*m, b), ';') }
+
+func (m *mark) time(t *time.Time) {
+	if m.flag(t != nil); t != nil {
+		m.number(t.Unix())
+	}
 }
