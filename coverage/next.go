@@ -41,7 +41,7 @@ func (l *Ledger) Next(ctx context.Context, sc scope.Scope, clock time.Time, pol 
 			if w == nil {
 				continue
 			}
-			tails = append(tails, w.tail(sc, clock))
+			tails = append(tails, w.tail(sc, clock, l.o.ClockSlack))
 			gaps = append(gaps, w.dueGaps(sc, clock)...)
 		}
 		return nil
@@ -57,11 +57,11 @@ func (o *openTask) task(sc scope.Scope, kind TaskKind, walk string, tries int) T
 		End: o.End, Turn: o.Turn, Pages: o.Pages, Entities: o.Entities, Short: o.Short, Tries: tries}
 }
 
-func (w *walkRow) tail(sc scope.Scope, clock time.Time) Task {
+func (w *walkRow) tail(sc scope.Scope, clock time.Time, slack time.Duration) Task {
 	if w.Open != nil {
 		return w.Open.task(sc, Tail, w.Def.Name, w.Fails)
 	}
-	return Task{Scope: sc, Kind: Tail, Walk: w.Def.Name, From: w.from(clock), Started: clock, Tries: w.Fails}
+	return Task{Scope: sc, Kind: Tail, Walk: w.Def.Name, From: w.from(clock, slack), Started: clock, Tries: w.Fails}
 }
 
 func (w *walkRow) dueGaps(sc scope.Scope, clock time.Time) []Task {

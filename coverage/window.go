@@ -102,11 +102,12 @@ func (t txn) saveHistory(sid string, w *walkRow) error {
 // lag is what is taken off the frontier: the walk's own, or more where the audit found it too small.
 func (w *walkRow) lag() time.Duration { return max(w.Def.Lag, w.Def.Grain, w.Widened) }
 
-// from is where the tail begins. It is never after the clock, which may have stepped back.
-func (w *walkRow) from(clock time.Time) time.Time {
+// from is where the tail begins. A clock that has stepped back was lower still before this cycle, and what changed then
+// bears its stamps: as much is read again as a clock may step back.
+func (w *walkRow) from(clock time.Time, slack time.Duration) time.Time {
 	f := w.Frontier
 	if clock.Before(f) {
-		f = clock
+		f = clock.Add(-slack)
 	}
 	return f.Add(-w.lag())
 }
