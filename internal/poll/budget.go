@@ -44,7 +44,7 @@ type Meter struct {
 	cap    int // requests of a cycle; 0 is no cap
 	spent  int
 	quota  int           // what every lane of the cycle may count on
-	lanes  map[*Lane]int // of the cycle and not done: what each has spent
+	lanes  map[*Lane]int // of the cycle and not done: what each has spent on its work
 	resume time.Time     // no request before: the provider's word
 }
 
@@ -183,7 +183,7 @@ func (m *Meter) take(ctx context.Context, l *Lane, cost int) error {
 		}
 	}
 	m.spent += cost
-	if _, ok := m.lanes[l]; ok {
+	if _, ok := m.lanes[l]; ok && s != shareSetup { // what it takes to begin is no kind of work that could starve another
 		m.lanes[l] += cost
 	}
 	return nil
