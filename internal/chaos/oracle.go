@@ -21,7 +21,7 @@ type stay struct {
 	in  bool   // matches and is triggered, as the world stands
 	sig string // then: what the decision rests on
 
-	member bool            // its query held at some moment since the last checkpoint, whatever the trigger said
+	member bool            // its query held at some moment since the last checkpoint while its trigger did not
 	was    bool            // in at the last checkpoint
 	seen   map[string]bool // signatures that it had since it came in, as far as anybody can tell
 	flips  int             // how often it came in or changed since the last checkpoint
@@ -92,7 +92,7 @@ func (o *oracle) sample(e *forgesim.Entity) {
 	for name, h := range o.harnesses {
 		in, sig := judge(h, l)
 		p := pair{name, e.ID}
-		if h.asks(e.Kind) && h.rule.holds(l) {
+		if !in && h.asks(e.Kind) && h.rule.holds(l) {
 			o.stay(p).member = true
 		}
 		o.note(p, in, sig)
@@ -203,10 +203,10 @@ func (o *oracle) forget() {
 func (o *oracle) emitted(p pair, decision string, exact, counts bool) error {
 	s := o.stay(p)
 	if slices.Contains(s.done, decision) {
-		return fmt.Errorf("%s was asked again about %s, decision %s, after its outcome was recorded", p.harness, o.name(p.id), decision)
+		return fmt.Errorf("again: %s was asked about %s, decision %s, after its outcome was recorded", p.harness, o.name(p.id), decision)
 	}
 	if exact && !s.ever && !s.was {
-		return fmt.Errorf("%s was asked about %s, which it has not matched since the last checkpoint", p.harness, o.name(p.id))
+		return fmt.Errorf("never matched: %s was asked about %s, which it has not matched since the last checkpoint", p.harness, o.name(p.id))
 	}
 	if counts && !o.handed[decision] {
 		o.handed[decision] = true
@@ -266,7 +266,7 @@ func (o *oracle) checkpoint(at time.Time) []error {
 		clear(s.fresh)
 		s.member = false
 		if e, h := o.entities[p.id], o.harnesses[p.harness]; e != nil && h != nil {
-			s.member = h.asks(e.Kind) && h.rule.holds(&look{e: e, now: at, robot: o.robot})
+			s.member = !s.in && h.asks(e.Kind) && h.rule.holds(&look{e: e, now: at, robot: o.robot})
 		}
 		s.ever = s.in || s.was && s.flips > 0
 		s.was, s.flips, s.sent, s.adopts = s.in, 0, nil, false

@@ -72,9 +72,10 @@ type sim struct {
 
 	exact   bool // since the last checkpoint nothing happened that a cycle may lawfully learn later, or see torn
 	robotID string
-	taken   []hand // what came out in this cycle
-	open    []hand // handed off: the run may still fail
-	failed  error  // the first violation that had no caller to tell
+	running map[string]bool // decisions whose run lives
+	taken   []hand          // what came out in this cycle
+	open    []hand          // handed off: the run may still fail
+	failed  error           // the first violation that had no caller to tell
 }
 
 type hand struct {
@@ -90,7 +91,7 @@ func (v violation) Error() string { return v.what }
 func broken(format string, args ...any) error { return violation{fmt.Sprintf(format, args...)} }
 
 func newSim(b *Bench, set Setting, rules Rules, versions map[string][]*harness, out io.Writer) (*sim, error) {
-	s := &sim{bench: b, set: set, rules: rules, out: out, versions: versions, exact: true}
+	s := &sim{bench: b, set: set, rules: rules, out: out, versions: versions, exact: true, running: map[string]bool{}}
 	s.world = forgesim.New(forgesim.Options{Profile: set.Flavour.Profile()})
 	if err := s.people(); err != nil {
 		return nil, err
@@ -217,6 +218,12 @@ func (s *sim) took(r *dispatch.Record, outcome string) {
 	id, err := strconv.ParseInt(r.Entity.ID, 10, 64)
 	e := s.oracle.entities[id]
 	p := pair{r.Harness, id}
+	if s.running[r.Decision] {
+		s.fail(broken("twice running: %s about %s, decision %s", r.Harness, r.Entity.Key, r.Decision))
+	}
+	if outcome == dispatch.Started {
+		s.running[r.Decision] = true
+	}
 	s.taken = append(s.taken, hand{p, r.Key, r.Decision, outcome})
 	switch h := s.oracle.harnesses[r.Harness]; {
 	case err != nil || r.Scope.Container != strconv.FormatInt(s.oracle.repo, 10):

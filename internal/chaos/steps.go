@@ -282,6 +282,7 @@ func (s *sim) end(outcome string) error {
 		}
 	}
 	clear(s.driver.living)
+	clear(s.running)
 	return nil
 }
 
