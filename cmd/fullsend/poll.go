@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -210,8 +211,15 @@ func runPoll(ctx context.Context, e *env, f *pollFlags) error {
 	return nil
 }
 
+// heapSlack is how much more garbage may gather before it is collected.
+const heapSlack = 12 << 20
+
 // work polls, once or until it is told to stop, and can be asked meanwhile.
 func (f *pollFlags) work(ctx context.Context, e *env, s *setup.Setup, led *coverage.Ledger, driver dispatch.Driver) (int, error) {
+	// The heap of a scan is a few megabytes, and the collector would run all the time. Memory that is never touched, and so
+	// never backed, lets some tens of megabytes gather first.
+	ballast := make([]byte, heapSlack)
+	defer runtime.KeepAlive(ballast)
 	w := newWatcher(e, f, s, led, driver)
 	defer w.bars.end()
 	if err := f.room(); err != nil {
