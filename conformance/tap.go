@@ -280,7 +280,7 @@ func (t *tap) elements(key string, f *query.Field, fact *query.Fact) {
 			continue
 		}
 		t.mu.Lock()
-		t.users[e.Actor.Login] = e.Actor
+		t.users[e.Actor.Login], t.users[e.Actor.ID] = e.Actor, e.Actor
 		t.mu.Unlock()
 	}
 }

@@ -25,6 +25,12 @@ type Face struct {
 	Key func(e *forgesim.Entity) string
 	// Names are what accounts are called here, where that is not their name in the scripts.
 	Names map[string]string
+	// Container is what a repository is called in a configuration, and ID the stable id of an account; nil: owner/name, and
+	// the world's number.
+	Container func(full string) string
+	ID        func(u forgesim.User) string
+	// Without is what the provider has no notion of, see conformance.Target.
+	Without map[string]string
 	// Settings go into the adapter's configuration.
 	Settings map[string]string
 	// Faults are the faults that make sense with this face; nil: all of the world's.
@@ -40,7 +46,7 @@ const (
 
 // Target is an adapter over a face.
 func Target(f Face) conformance.Target {
-	return conformance.Target{Adapter: f.Adapter, Open: f.open}
+	return conformance.Target{Adapter: f.Adapter, Open: f.open, Without: f.Without}
 }
 
 // credentials are the texts of the tokens by name, and whose they are.
@@ -73,13 +79,17 @@ func (f Face) open(ctx context.Context, wish conformance.Wish) (*conformance.Pla
 	if base == "" {
 		base = "http://forge.example"
 	}
+	container := home
+	if f.Container != nil {
+		container = f.Container(home)
+	}
 	return &conformance.Place{
 		Stage: stage{w, f},
-		Config: adapters.Config{BaseURL: base, Container: home, Settings: f.Settings, Now: w.Now,
+		Config: adapters.Config{BaseURL: base, Container: container, Settings: f.Settings, Now: w.Now,
 			HTTP: &http.Client{Transport: forgesim.Transport(h)}},
 		Token:   token,
 		Names:   names,
-		ID:      func(_ context.Context, login string) (string, error) { return idOf(w, login) },
+		ID:      func(_ context.Context, login string) (string, error) { return f.idOf(w, login) },
 		Trouble: w.HookErr,
 	}, nil
 }
@@ -95,10 +105,13 @@ func token(name string) (string, error) {
 	return c[0], nil
 }
 
-func idOf(w *forgesim.World, login string) (string, error) {
+func (f Face) idOf(w *forgesim.World, login string) (string, error) {
 	u, _, ok := w.User(strings.TrimSuffix(login, "[bot]"))
 	if !ok {
 		return "", fmt.Errorf("no account is called %q", login)
+	}
+	if f.ID != nil {
+		return f.ID(u), nil
 	}
 	return strconv.FormatInt(u.ID, 10), nil
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/fullsend-ai/discovery/adapters/forgejo"
 	"github.com/fullsend-ai/discovery/adapters/github"
 	"github.com/fullsend-ai/discovery/adapters/gitlab"
+	"github.com/fullsend-ai/discovery/adapters/jira"
 	"github.com/fullsend-ai/discovery/internal/config"
 )
 
 // Registry is every adapter of this build.
 func Registry() config.Registry {
 	reg := config.Registry{}
-	for _, a := range []adapters.Adapter{forgejo.Adapter{}, github.Adapter{}, gitlab.Adapter{}} {
+	for _, a := range []adapters.Adapter{forgejo.Adapter{}, github.Adapter{}, gitlab.Adapter{}, jira.Adapter{}} {
 		reg[a.Provider()] = a
 	}
 	return reg

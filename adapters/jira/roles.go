@@ -1,0 +1,214 @@
+package jira
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fullsend-ai/discovery/adapters"
+	"github.com/fullsend-ai/discovery/adapters/jira/internal/api"
+	"github.com/fullsend-ai/discovery/query"
+)
+
+const roleEndpoint = "project/{id}/role/{role}"
+
+// Roles reads the project's roles and who has them, once for a call, and asks for the groups of those who could have a role
+// through one: Jira gives all groups of an account, nested ones too, and they are compared by id. Roles can be read by who
+// administers the project; to anybody else every actor is unverified. Throttling and a spent budget are errors.
+func (s *session) Roles(ctx context.Context, as []query.User) ([]adapters.Finding, error) {
+	out := make([]adapters.Finding, len(as))
+	var asked []int
+	for i, u := range as {
+		out[i] = adapters.Finding{Actor: u, Endpoint: roleEndpoint, At: s.api.Clock()}
+		switch {
+		case u.Deleted:
+			out[i].Role, out[i].Verified, out[i].Endpoint = adapters.None, true, "provider metadata: deleted or unknown account"
+		case u.ID == "" || u.ID == "unknown":
+			out[i].Why = "the actor has no account id"
+		default:
+			asked = append(asked, i)
+		}
+	}
+	if len(asked) == 0 {
+		return out, nil
+	}
+	rs, err := s.readRoles(ctx)
+	if err != nil {
+		for _, i := range asked {
+			out[i].Why = whyUnverified(err)
+		}
+		return out, passing(ctx, err)
+	}
+	for _, i := range asked {
+		if err := s.role(ctx, &out[i], rs); err != nil {
+			if out[i].Why = whyUnverified(err); passing(ctx, err) != nil {
+				for _, k := range asked {
+					if !out[k].Verified && out[k].Why == "" {
+						out[k].Why = whyUnverified(err)
+					}
+				}
+				return out, err
+			}
+		}
+	}
+	return out, nil
+}
+
+func whyUnverified(err error) string {
+	if errors.Is(err, adapters.ErrForbidden) {
+		return "the token may not read roles: its account must administer the project"
+	}
+	return err.Error()
+}
+
+// passing keeps the errors that say nothing about an actor.
+func passing(ctx context.Context, err error) error {
+	if stops(err) || ctx.Err() != nil || errors.Is(err, adapters.ErrUnauthorized) {
+		return err
+	}
+	return nil
+}
+
+// projectRole is one role of the project with who has it.
+type projectRole struct {
+	role   adapters.Role
+	people map[string]bool // account ids; on Data Center names
+	groups map[string]bool // group ids; on Data Center names
+}
+
+// roleNamed maps the names of roles: any other named role is read.
+func roleNamed(name string) adapters.Role {
+	switch strings.ToLower(name) {
+	case "administrators", "administrator":
+		return adapters.Admin
+	case "developers", "developer":
+		return adapters.Write
+	}
+	return adapters.ReadRole
+}
+
+// readRoles reads all roles, the strongest first.
+func (s *session) readRoles(ctx context.Context) ([]projectRole, error) {
+	var urls map[string]string
+	if _, err := s.api.Do(ctx, api.Request{Op: "read the project's roles", Class: adapters.Roles, Path: s.path("project/%s/role", s.scope.Container), Item: true}, &urls); err != nil {
+		return nil, err
+	}
+	var out []projectRole
+	for name, u := range urls {
+		id := path.Base(u)
+		if !digits(id) {
+			return nil, protocol("read the project's roles", "a role has no id")
+		}
+		r, err := s.readRole(ctx, name, id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b projectRole) int { return int(b.role) - int(a.role) })
+	return out, nil
+}
+
+func (s *session) readRole(ctx context.Context, name, id string) (projectRole, error) {
+	var body struct {
+		Actors []*struct {
+			Type string `json:"type"`
+			Name string `json:"name"`
+			User *struct {
+				AccountID string `json:"accountId"`
+			} `json:"actorUser"`
+			Group *group `json:"actorGroup"`
+		} `json:"actors"`
+	}
+	op := "read role " + api.Clip(name)
+	r := projectRole{role: roleNamed(name), people: map[string]bool{}, groups: map[string]bool{}}
+	if _, err := s.api.Do(ctx, api.Request{Op: op, Class: adapters.Roles, Path: s.path("project/%s/role/%s", s.scope.Container, id), Item: true}, &body); err != nil {
+		return r, err
+	}
+	for _, a := range body.Actors {
+		switch {
+		case a == nil:
+			return r, protocol(op, "an actor is null in the answer")
+		case a.Type == "atlassian-user-role-actor" && a.User != nil && a.User.AccountID != "":
+			r.people[a.User.AccountID] = true
+		case a.Type == "atlassian-user-role-actor" && s.dc && a.Name != "":
+			r.people[a.Name] = true
+		case a.Type == "atlassian-group-role-actor" && a.Group != nil && a.Group.ID != "":
+			r.groups[a.Group.ID] = true
+		case a.Type == "atlassian-group-role-actor" && s.dc && a.Name != "":
+			r.groups[a.Name] = true
+		}
+	}
+	return r, nil
+}
+
+// role finds the strongest role of an actor. Groups are asked for only where they could make it stronger.
+func (s *session) role(ctx context.Context, f *adapters.Finding, rs []projectRole) error {
+	direct, through := adapters.External, adapters.External
+	for _, r := range rs {
+		if r.people[s.roleName(f.Actor)] {
+			direct = max(direct, r.role)
+		}
+		if len(r.groups) > 0 {
+			through = max(through, r.role)
+		}
+	}
+	if through <= direct {
+		f.Role, f.Verified = direct, true
+		return nil
+	}
+	groups, err := s.groupsOf(ctx, f.Actor)
+	if err != nil {
+		return err
+	}
+	for _, r := range rs {
+		for g := range r.groups {
+			if groups[g] && r.role > direct {
+				direct = r.role
+			}
+		}
+	}
+	f.Role, f.Verified, f.Endpoint = direct, true, roleEndpoint+" and user?expand=groups"
+	return nil
+}
+
+// roleName is what roles call an account: its id, or its name on Data Center.
+func (s *session) roleName(u query.User) string {
+	if s.dc {
+		return u.Login
+	}
+	return u.ID
+}
+
+func (s *session) groupsOf(ctx context.Context, u query.User) (map[string]bool, error) {
+	q := url.Values{"expand": {"groups"}}
+	if s.dc {
+		q.Set("key", u.ID)
+	} else {
+		q.Set("accountId", u.ID)
+	}
+	var a account
+	const op = "read an actor's groups"
+	if _, err := s.api.Do(ctx, api.Request{Op: op, Class: adapters.Roles, Path: s.path("user"), Query: q, Item: true}, &a); err != nil {
+		return nil, err
+	}
+	switch {
+	case a.id() != u.ID:
+		return nil, protocol(op, fmt.Sprintf("the answer is about account %q", api.Clip(a.id())))
+	case a.Groups == nil:
+		return nil, protocol(op, "there are no groups in the answer")
+	}
+	out := map[string]bool{}
+	for _, g := range a.Groups.Items {
+		if s.dc {
+			out[g.Name] = true
+		} else {
+			out[g.ID] = true
+		}
+	}
+	return out, nil
+}
