@@ -120,6 +120,9 @@ func (h *harness) asks(k forgesim.Kind) bool {
 	return false
 }
 
+// known says that the poller may have decided on the pair already.
+func (s *stay) known() bool { return s.was || s.member || len(s.sent) > 0 }
+
 func (o *oracle) stay(p pair) *stay {
 	s := o.pairs[p]
 	if s == nil {
@@ -156,7 +159,7 @@ func (o *oracle) edit(hs []*harness) {
 			s.in, s.sig = false, "" // nobody asks; the ledger remembers the pair in case the source returns
 		}
 		if h := o.harnesses[p.harness]; h == nil || o.entities[p.id] != nil && !h.asks(o.entities[p.id].Kind) {
-			s.parked = s.parked || s.was || s.member
+			s.parked = s.parked || s.known()
 		}
 	}
 	now := o.world.Now()
@@ -170,7 +173,7 @@ func (o *oracle) edit(hs []*harness) {
 			}
 			// What changed since the last look, and changes before the next one, cannot be told from what the edit changed.
 			twice := s.adopts
-			s.adopts = s.adopts || s.parked || old[name] != nil && (s.was || s.member)
+			s.adopts = s.adopts || s.parked || old[name] != nil && s.known()
 			s.parked = false
 			clear(s.sure)
 			if s.in && in && old[name] != nil {
