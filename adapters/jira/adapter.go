@@ -170,6 +170,8 @@ type project struct {
 	Types      []named  `json:"issueTypes"`
 	Components []named  `json:"components"`
 	Versions   []named  `json:"versions"`
+	// Roles are the addresses of the project's roles, by name.
+	Roles map[string]string `json:"roles"`
 }
 
 type named struct {

@@ -19,6 +19,8 @@ func (Adapter) Catalogue(k query.Kind) *query.Catalogue {
 		case query.FStatus, query.FStatusCategory, query.FType, query.FPriority:
 			f.Clock = query.MovesPartly
 			f.Note = "setting it is noticed; renaming the value, or giving a status another category, is not, and the sweep finds it"
+		case query.FAssignee:
+			f.Many = false
 		case query.FTitle, query.FBody:
 			f.Clock, f.Note = query.Moves, "an edit is an entry of the changelog, with its author"
 		case query.FLabel:

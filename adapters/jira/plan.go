@@ -93,6 +93,9 @@ func serve(ss []query.Source, words *vocabulary) (good []query.Source, refused [
 func (s *session) upper(ctx context.Context, ss []query.Source, r *renderer) (where string, owed []query.Weakening) {
 	bad := map[string]string{}
 	search, owed, text := compile(ss, r, bad)
+	if r.sure(search) && !s.wasRefused(text) {
+		return text, owed // every value in it came from the site a moment ago
+	}
 	why, known := s.validate(ctx, text)
 	if !known || why == "" {
 		return text, owed
@@ -115,6 +118,23 @@ func (s *session) upper(ctx context.Context, ss []query.Source, r *renderer) (wh
 		}
 	}
 	return "", append(owed, query.Weakening{Why: "the site refuses the combined search (" + why + "), so sweeps list everything"})
+}
+
+// sure reports whether a search holds only what the site itself has just named: no accounts, no custom fields.
+func (r *renderer) sure(s *query.Search) bool {
+	for l := range s.Leaves {
+		if _, custom := l.Field.Custom(); custom || (l.Field == query.FAuthor || l.Field == query.FAssignee) && l.Op != query.OpEmpty {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *session) wasRefused(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ok, asked := s.valid[text]
+	return asked && !ok
 }
 
 // compile is the search, and its text without the leaves whose texts are bad.

@@ -269,9 +269,7 @@ func (b *batch) brokenIn(i int) string {
 
 func (b *batch) needsHistory(i int) bool {
 	closed := b.fs.Has(query.FClosed) && b.items[i].Facts.Get(query.FClosed).Presence != query.Known
-	row := b.issues[i]
-	touched := !row.updated.Equal(row.created) || !row.got["creator"]
-	return closed || touched && (b.fs.Has(query.FTitle) || b.fs.Has(query.FBody) || b.fs.Has(query.FLabel) && len(row.labels) > 0)
+	return closed || b.fs.Has(query.FTitle) || b.fs.Has(query.FBody) || b.fs.Has(query.FLabel) && len(b.issues[i].labels) > 0
 }
 
 // at is the provider's clock of an answer, or the newest that is known.

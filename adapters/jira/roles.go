@@ -93,10 +93,17 @@ func roleNamed(name string) adapters.Role {
 
 // readRoles reads all roles, the strongest first.
 func (s *session) readRoles(ctx context.Context) ([]projectRole, error) {
-	var urls map[string]string
+	urls := s.repo.Load().Roles // as of this cycle's Health
+	if len(urls) > 0 {
+		return s.readEach(ctx, urls)
+	}
 	if _, err := s.api.Do(ctx, api.Request{Op: "read the project's roles", Class: adapters.Roles, Path: s.path("project/%s/role", s.scope.Container), Item: true}, &urls); err != nil {
 		return nil, err
 	}
+	return s.readEach(ctx, urls)
+}
+
+func (s *session) readEach(ctx context.Context, urls map[string]string) ([]projectRole, error) {
 	var out []projectRole
 	for name, u := range urls {
 		id := path.Base(u)

@@ -303,12 +303,9 @@ func (s *session) setParent(f *query.Facts, i *issue) {
 	}
 }
 
-// setElements: a row shows texts and labels, and not who wrote them; the author did as long as nothing was touched since.
+// setElements: a row shows texts and labels, and not who wrote them.
 func (s *session) setElements(f *query.Facts, i *issue) {
 	e := query.Element{Editors: query.EditorsUnread}
-	if i.got["creator"] && !i.created.IsZero() && i.updated.Equal(i.created) {
-		e.Editors, e.Actor, e.At = query.EditorsNamed, user(i.creator), i.created
-	}
 	text := func(key, text string) query.Element {
 		t := e
 		t.Key, t.Rev = key, digest(text)

@@ -1,8 +1,8 @@
 package forgesim
 
 // Jira is the profile of Jira, Cloud and Data Center. Comments move the clock when they are added and edited; renames of
-// what entities hold by id, and property writes, move nothing.
-func Jira() Profile { return Profile{Name: "jira", Moves: JiraMoves()} }
+// what entities hold by id, and property writes, move nothing. Numbers are shared so that a key names one entity of the world.
+func Jira() Profile { return Profile{Name: "jira", Moves: JiraMoves(), SharedNumbers: true} }
 
 // JiraMoves is what server-era code and field reports show; on Cloud most of it is not documented.
 func JiraMoves() Moves {

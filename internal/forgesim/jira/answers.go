@@ -121,6 +121,11 @@ func (c *call) project() {
 	key := ProjectKey(r.Name)
 	p := map[string]any{"id": ProjectID(r.ID), "key": key, "name": r.Name, "archived": c.archived[key],
 		"issueTypes": named(c.types), "components": named(c.component), "versions": named(c.version)}
+	roles := map[string]any{}
+	for _, r := range projectRoles() {
+		roles[r.Name] = c.base() + "/rest/api/3/project/" + p["id"].(string) + "/role/" + r.ID
+	}
+	p["roles"] = roles
 	if strings.Contains(c.query("expand"), "projectKeys") {
 		keys := []string{key}
 		for k, id := range c.formerKey {

@@ -181,13 +181,13 @@ func (c *Client) with(ctx context.Context, r Request, token, account string, int
 		return Answer{}, err
 	}
 	a := Answer{Clock: x.clock(), Status: x.status}
-	if err := c.judge(x, account); err != nil {
+	if err := c.judge(x); err != nil {
 		return a, err
 	}
-	if err := x.decode(into); err != nil {
+	if err := x.decode(into); err != nil { // what is no answer of Jira's names no account either
 		return a, &adapters.Error{Severity: adapters.MomentFailure, Op: r.Op, Status: x.status, Err: err}
 	}
-	return a, nil
+	return a, c.sameAccount(x, account)
 }
 
 // send goes through the library: it builds the request and reads the answer, of which only bytes are used.
