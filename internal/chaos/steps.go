@@ -79,10 +79,16 @@ func (s *sim) step(line string) error {
 		s.open = nil
 		return s.start()
 	default:
-		s.oracle.stale = s.oracle.stale || verb == "fault" && (strings.Contains(rest, "-lag") || strings.Contains(rest, "status=404"))
+		s.oracle.stale = s.oracle.stale || verb == "fault" && deceives(rest)
 		s.act(line)
 	}
 	return nil
+}
+
+// deceives says that a fault lets answers show another moment without saying so: the past, another clock, or time that
+// passes between two answers.
+func deceives(fault string) bool {
+	return slices.ContainsFunc([]string{"-lag", "status=404", "clock-skew", "kind=slow", "no-date"}, func(w string) bool { return strings.Contains(fault, w) })
 }
 
 // unsettling steps are those after which a cycle may lawfully learn of something later, by the sweep, or see what never
