@@ -13,9 +13,8 @@ type index struct {
 	code    []word
 	whole   []word // by query: the header of its whole conjunction, as an index into code
 	laneOf  []int32
-	initial []uint8 // by slot: what is known of it before an entity is looked at
+	initial []state // by slot: what is known of it before an entity is looked at
 	live    []bool  // by slot: some query has it
-	clockOf []int32 // by slot: its place in clocks, noClock
 	clocks  []clock
 	plains  []plainField
 	colls   []collection
@@ -42,8 +41,6 @@ type clock struct {
 	plain  int32
 	op     query.Op
 }
-
-const noClock = -1
 
 // segment is queries with the same guard and the same way to be found.
 type segment struct {
@@ -140,12 +137,13 @@ func assemble(syms *symbols, forms []*form) *index {
 	a := &assembly{index: &index{live: make([]bool, len(syms.slots))}, syms: syms, forms: forms}
 	a.finds = make([]find, len(syms.values))
 	a.laneOf = make([]int32, len(syms.slots))
-	a.initial = make([]uint8, len(syms.slots))
-	a.clockOf = make([]int32, len(syms.slots))
+	a.initial = make([]state, len(syms.slots))
 	for i := range syms.slots {
-		a.laneOf[i], a.clockOf[i] = syms.slots[i].lane, noClock
+		a.laneOf[i] = syms.slots[i].lane
 		if syms.slots[i].kind == lazy {
-			a.initial[i] = pendingTruth
+			a.initial[i] = stateOf(pendingTruth, 0)
+		} else {
+			a.initial[i] = stateOf(untouched, syms.slots[i].lane)
 		}
 	}
 	a.writeCode()
@@ -404,8 +402,8 @@ func (a *assembly) readClock(i int32, s *slot) {
 	}
 	a.plain(s.clock.Field)
 	at := slices.IndexFunc(a.plains, func(p plainField) bool { return p.field == s.clock.Field })
-	a.clockOf[i] = int32(len(a.clocks))
 	a.clocks = append(a.clocks, clock{int64(s.clock.Offset / time.Millisecond), int32(at), s.clock.Op})
+	a.initial[i] = stateOf(dueTruth, int32(len(a.clocks)-1))
 }
 
 func (a *assembly) readLiteral(i int32, s *slot) {

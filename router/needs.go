@@ -78,7 +78,7 @@ func (w *work) markLiteral(x word) {
 	if x == opNone || w.of(x) != isUnknown {
 		return
 	}
-	if slot := int32(x >> 1); w.truth[slot] == untouched {
+	if slot := int32(x >> 1); w.states[slot].truth() == untouched {
 		w.marks.addLane(w.laneOf[slot])
 	} else {
 		w.marks.addSlot(slot)

@@ -45,9 +45,9 @@ func (w *work) anchored(s *segment, how way) bool {
 	case s.slot == noSlot:
 		return how == met
 	case how == met:
-		return w.truth[s.slot] == isTrue
+		return w.states[s.slot].truth() == isTrue
 	}
-	return w.truth[s.slot] == isUnknown
+	return w.states[s.slot].truth() == isUnknown
 }
 
 func (w *work) visitOpen(o *openGroup) {
@@ -118,8 +118,8 @@ func (w *work) decide(s *segment, entries []entry, how way, most uint8, marked b
 		}
 		c.seen |= bit
 		var t uint8
-		if e.first == opNone && isLiteral(e.rest) && w.truth[e.rest>>1] == untouched { // nearly always
-			t = min(most, turned(w.lanes[w.laneOf[e.rest>>1]], e.rest))
+		if e.first == opNone && isLiteral(e.rest) { // most are
+			t = min(most, w.of(e.rest))
 		} else {
 			t = w.entry(e, most)
 		}

@@ -13,7 +13,19 @@ const (
 	isUnknown    uint8 = 2
 	isTrue       uint8 = 3
 	pendingTruth uint8 = 4 // to be evaluated when a query asks
+	dueTruth     uint8 = 5 // to be compared with now when a query asks
 )
+
+// state is the truth of a slot with its lane or, of a dueTruth, its clock: one look gives both.
+type state uint32
+
+func stateOf(truth uint8, at int32) state { return state(at)<<8 | state(truth) }
+
+func (s state) truth() uint8 { return uint8(s) }
+
+func (s state) at() int32 { return int32(s >> 8) }
+
+func (s state) with(truth uint8) state { return s&^0xff | state(truth) }
 
 func truthOf(v query.Verdict) uint8 { return uint8(v + 2) }
 
@@ -28,7 +40,7 @@ type work struct {
 	millis int64 // now
 	answer *Answer
 
-	truth    []uint8  // by slot
+	states   []state  // by slot
 	touched  []int32  // slots whose truth is not the initial one
 	lanes    []uint8  // by lane: the truth of untouched slots
 	moments  []moment // by plain field
@@ -65,8 +77,8 @@ const loose = -1
 func newWork(r *Router) *work {
 	x := r.index
 	w := &work{router: r, index: x}
-	w.truth = make([]uint8, len(x.initial))
-	copy(w.truth, x.initial)
+	w.states = make([]state, len(x.initial))
+	copy(w.states, x.initial)
 	w.lanes = make([]uint8, len(r.syms.lanes))
 	w.moments = make([]moment, len(x.plains))
 	w.partly = make([]bool, len(r.syms.groups))
@@ -135,11 +147,11 @@ func (w *work) turn(c *clockwork, values []query.Value) {
 
 // raise lifts a slot's truth: one element is enough.
 func (w *work) raise(slot int32, t uint8) {
-	old := w.truth[slot]
-	if old == untouched {
+	s := w.states[slot]
+	if s.truth() == untouched {
 		w.touched = append(w.touched, slot)
 	}
-	w.truth[slot] = max(old, t)
+	w.states[slot] = s.with(max(s.truth(), t))
 }
 
 func (w *work) readCollection(ci int32, c *collection) {
@@ -291,8 +303,8 @@ func (w *work) restOnActor(id string) {
 
 // await notes a quantifier that some element may satisfy.
 func (w *work) await(slot int32) {
-	if w.truth[slot] == untouched {
-		w.truth[slot] = pendingTruth
+	if s := w.states[slot]; s.truth() == untouched {
+		w.states[slot] = s.with(pendingTruth)
 		w.touched = append(w.touched, slot)
 		w.quants = append(w.quants, slot)
 	}
@@ -334,12 +346,12 @@ func (w *work) restedOn(id string) bool {
 
 // of gives the truth of a literal of a query's code.
 func (w *work) of(lit word) uint8 {
-	t := w.truth[lit>>1]
+	s := w.states[lit>>1]
+	t := s.truth()
 	if t == untouched {
-		t = w.lanes[w.laneOf[lit>>1]]
-	}
-	if t == pendingTruth {
-		t = w.evaluate(int32(lit >> 1))
+		t = w.lanes[s.at()]
+	} else if t >= pendingTruth {
+		t = w.evaluate(int32(lit>>1), s)
 	}
 	return turned(t, lit)
 }
@@ -350,26 +362,34 @@ func turned(t uint8, lit word) uint8 {
 	return (t ^ -neg) + 5*neg
 }
 
-func (w *work) evaluate(slot int32) uint8 {
-	if c := w.clockOf[slot]; c != noClock {
-		k := &w.clocks[c]
-		if m := w.moments[k.plain]; m.ok {
-			t := isFalse
-			if k.holds(m.at, w.millis) {
-				t = isTrue
-			}
-			w.touched = append(w.touched, slot)
-			w.truth[slot] = t
-			return t
+func (w *work) evaluate(i int32, st state) uint8 {
+	t := w.compare(st)
+	if t != untouched {
+		w.touched = append(w.touched, i)
+	} else {
+		s := &w.router.syms.slots[i]
+		t = truthOf(s.atom.Truth(w.facts, w.viewOf(s), w.now))
+		if s.kind == lazy {
+			w.touched = append(w.touched, i)
 		}
 	}
-	s := &w.router.syms.slots[slot]
-	if s.kind == lazy {
-		w.touched = append(w.touched, slot)
-	}
-	t := truthOf(s.atom.Truth(w.facts, w.viewOf(s), w.now))
-	w.truth[slot] = t
+	w.states[i] = stateOf(t, 0)
 	return t
+}
+
+// compare decides a comparison with now; untouched: it cannot.
+func (w *work) compare(st state) uint8 {
+	if st.truth() != dueTruth {
+		return untouched
+	}
+	k := &w.clocks[st.at()]
+	switch m := w.moments[k.plain]; {
+	case !m.ok:
+		return untouched
+	case k.holds(m.at, w.millis):
+		return isTrue
+	}
+	return isFalse
 }
 
 // viewOf is the view that an atom is evaluated under; a plain fact has none.
@@ -413,7 +433,7 @@ func (w *work) term(at *word) uint8 {
 // reset makes the memory ready for the next entity.
 func (w *work) reset() {
 	for _, s := range w.touched {
-		w.truth[s] = w.initial[s]
+		w.states[s] = w.initial[s]
 	}
 	w.touched, w.found, w.quants, w.hits = w.touched[:0], w.found[:0], w.quants[:0], w.hits[:0]
 	w.facts, w.views = nil, nil

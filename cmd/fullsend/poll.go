@@ -177,6 +177,7 @@ func runPoll(ctx context.Context, e *env, f *pollFlags) error {
 	if err != nil {
 		return err
 	}
+	debug.FreeOSMemory() // what reading thousands of files took
 	driver, err := f.output(e, s)
 	if err != nil {
 		return err
@@ -266,6 +267,7 @@ func (f *pollFlags) cycle(ctx context.Context, e *env, cur *loaded, led *coverag
 		}
 	}
 	sums, err := engine.Cycle(ctx)
+	cur.read()
 	if err != nil {
 		summarize(e.logger(), sums)
 		if ctx.Err() != nil {
