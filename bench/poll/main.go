@@ -24,6 +24,7 @@ func main() {
 	matches := flag.Int("matches", 20_000, "entities that match, whatever the number of harnesses")
 	scopes := flag.Int("scopes", 1_000, "idle scopes")
 	cycles := flag.Int("cycles", 100, "cycles over the idle scopes")
+	only := flag.Int("harnesses", 0, "the one number of harnesses over the large scope (0: 1, 100 and 10000)")
 	out := flag.String("json", "", "file to write the measurements to")
 	server := flag.Bool("serve", false, "be the simulated forge")
 	flag.Parse()
@@ -35,7 +36,7 @@ func main() {
 			}
 			return serve(w)
 		}
-		return run(os.Stdout, *bin, *entities, *matches, *scopes, *cycles, *out)
+		return run(os.Stdout, *bin, *entities, *matches, *only, *scopes, *cycles, *out)
 	}()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "poll:", err)
@@ -63,10 +64,10 @@ type report struct {
 	Idle     *idle   `json:"idle,omitempty"`
 }
 
-func run(w io.Writer, bin string, entities, matches, scopes, cycles int, out string) error {
+func run(w io.Writer, bin string, entities, matches, only, scopes, cycles int, out string) error {
 	rep := report{Go: runtime.Version(), Cores: runtime.NumCPU(), Entities: entities}
 	if entities > 0 {
-		if err := measureLarge(w, &rep, bin, entities, matches); err != nil {
+		if err := measureLarge(w, &rep, bin, entities, matches, only); err != nil {
 			return err
 		}
 	}
@@ -90,7 +91,7 @@ func run(w io.Writer, bin string, entities, matches, scopes, cycles int, out str
 	return err
 }
 
-func measureLarge(w io.Writer, rep *report, bin string, entities, matches int) error {
+func measureLarge(w io.Writer, rep *report, bin string, entities, matches, only int) error {
 	url, stop, err := forge(entities, matches)
 	if err != nil {
 		return err
@@ -99,6 +100,9 @@ func measureLarge(w io.Writer, rep *report, bin string, entities, matches int) e
 	fmt.Fprintf(w, "one scope, %d entities\n%9s %8s %8s %8s %8s %8s %10s %8s\n", entities,
 		"harnesses", "cpu s", "wall s", "peak MB", "scanned", "matched", "evaluated", "searches")
 	for _, n := range []int{1, people, milestones} {
+		if only != 0 && n != only {
+			continue
+		}
 		m, err := poll(bin, url, n)
 		if err != nil {
 			return fmt.Errorf("%d harnesses: %w", n, err)
