@@ -37,6 +37,9 @@ func (Adapter) Provider() string { return Provider }
 
 const settingCA = "ca_file"
 
+// publicHost is where projects are when a connection names no server.
+const publicHost = "https://gitlab.com"
+
 // Settings are those of a GitLab connection.
 func (Adapter) Settings() []adapters.Setting {
 	return []adapters.Setting{
@@ -49,7 +52,7 @@ func (Adapter) ContainerKey() string { return "project" }
 
 // Open asks the server who the credential is and which project is meant: four requests of class Identity at most.
 func (Adapter) Open(ctx context.Context, c adapters.Config) (adapters.Session, error) {
-	base, err := parseBase(c.BaseURL)
+	base, err := parseBase(cmp.Or(c.BaseURL, publicHost))
 	if err != nil {
 		return nil, configError(err)
 	}

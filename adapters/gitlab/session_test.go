@@ -28,7 +28,6 @@ import (
 func TestOpenRefuses(t *testing.T) {
 	s := newStage(t, query.WorkItem, face.Quirks{}, "")
 	for name, edit := range map[string]func(*adapters.Config){
-		"no url":        func(c *adapters.Config) { c.BaseURL = "" },
 		"user info":     func(c *adapters.Config) { c.BaseURL = "https://me:s3cr3t@git.example" },
 		"query":         func(c *adapters.Config) { c.BaseURL = "https://git.example?private_token=s3cr3t" },
 		"ftp":           func(c *adapters.Config) { c.BaseURL = "ftp://git.example" },
@@ -67,6 +66,13 @@ func TestScopeAndPrefix(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "1", r.Alias)
 	}
+}
+
+// SPEC GL-1: without a base_url it is the public server.
+func TestPublicHost(t *testing.T) {
+	s := newStage(t, query.WorkItem, face.Quirks{}, "")
+	s.config.BaseURL = ""
+	assert.Equal(t, "gitlab.com", s.open().Scope().Tenant)
 }
 
 // SPEC GL-1: a group whose name is all digits is a path, not a number. (phasehq/console#286)
