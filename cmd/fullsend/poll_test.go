@@ -312,3 +312,24 @@ func TestUsage(t *testing.T) {
 		assert.NotEmpty(t, o.err)
 	}
 }
+
+// When every follow-up read fails, the cycle says so as a failure of the scope and leaves the rest of the agenda alone;
+// the cycles after it get on, and nothing is lost. SPEC CO-1.
+func TestEveryReadFails(t *testing.T) {
+	r := newRig(t)
+	r.harness("all", "coder", `label = "bug" or label = "docs" or label = "security"`)
+	r.do("fault kind=status status=500 route=issue.get")
+	o := r.poll()
+	assert.Equal(t, poll.ExitIncomplete, o.code, o.err)
+	assert.Contains(t, o.err, "reads of a batch failed")
+	r.do("clear-faults\nadvance by=2h")
+	o = r.poll()
+	require.Equal(t, poll.ExitComplete, o.code, o.err)
+	var bugs []string
+	for _, k := range keys(t, o) {
+		if strings.HasPrefix(k, "bugs ") {
+			bugs = append(bugs, k)
+		}
+	}
+	assert.Equal(t, r.bugs(), bugs)
+}

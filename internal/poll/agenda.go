@@ -130,7 +130,29 @@ func (r *run) look(ctx context.Context, ents []coverage.Entity) ([]coverage.Reco
 		}
 		recs = append(recs, r.record(w))
 	}
+	if halt == nil {
+		halt = stuck(ws)
+	}
 	return recs, halt
+}
+
+// stuckAt is how many reads must fail, without one that succeeds, before that speaks of the scope and not of entities.
+const stuckAt = 5
+
+// stuck judges a batch by its progress: when every read fails, the rest of the agenda would fail alike. What was tried is
+// parked, so that the next cycle begins with others; the rest waits as it is.
+func stuck(ws []*work) error {
+	var last *adapters.Error
+	for _, w := range ws {
+		if w.item.State != adapters.Unreadable || w.failed == nil {
+			return nil
+		}
+		last = w.failed
+	}
+	if len(ws) < stuckAt {
+		return nil
+	}
+	return fmt.Errorf("all %d reads of a batch failed, the last with: %w", len(ws), last)
 }
 
 // pursue reads on until nothing that could decide is left to ask, or the rounds are over.

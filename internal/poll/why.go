@@ -17,7 +17,7 @@ import (
 	"github.com/fullsend-ai/discovery/scope"
 )
 
-// WhySchema names the form of Why; docs/schema/why-v1.json describes it.
+// WhySchema names the form of Why.
 const WhySchema = "why/v1"
 
 // Question is "why was it picked up, or not".
