@@ -297,21 +297,25 @@ func asError(err error) *adapters.Error {
 // says why; anything else that fails leaves the entity unread.
 func (s *session) fill(ctx context.Context, e *api.Entity, f *query.Facts, fs query.FieldSet) error {
 	d := details{s: s, ctx: ctx, row: e, fields: fs}
-	for _, part := range []struct {
+	type part struct {
 		fields []query.FieldID
 		set    func(*query.Facts) error
-	}{
+	}
+	parts := []part{
 		{[]query.FieldID{query.FAuthorKind}, d.authorKind},
 		{[]query.FieldID{query.FTitle}, d.title},
 		{[]query.FieldID{query.FBody}, d.body},
 		{[]query.FieldID{query.FLabel}, d.labels},
 		{[]query.FieldID{query.FComment}, d.comments},
 		{[]query.FieldID{query.FLastComment}, d.lastComment},
-		{[]query.FieldID{query.FReviewer}, d.reviewers},
-		{[]query.FieldID{query.FReview}, d.reviews},
-		{[]query.FieldID{query.FChecks}, d.checks},
-		{[]query.FieldID{query.FLinked}, d.linked},
-	} {
+	}
+	if s.merge() {
+		parts = append(parts, part{[]query.FieldID{query.FReviewer}, d.reviewers}, part{[]query.FieldID{query.FReview}, d.reviews},
+			part{[]query.FieldID{query.FChecks}, d.checks})
+	} else {
+		parts = append(parts, part{[]query.FieldID{query.FLinked}, d.linked})
+	}
+	for _, part := range parts {
 		if !named(fs, part.fields...) {
 			continue
 		}

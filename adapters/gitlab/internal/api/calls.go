@@ -111,11 +111,6 @@ func (c *Client) LabelEvents(ctx context.Context, r Request) ([]LabelEvent, Answ
 	return list[LabelEvent](ctx, c, r)
 }
 
-// StateEvents lists who closed, reopened and merged.
-func (c *Client) StateEvents(ctx context.Context, r Request) ([]StateEvent, Answer, error) {
-	return list[StateEvent](ctx, c, r)
-}
-
 // Versions lists the pushes to a merge request.
 func (c *Client) Versions(ctx context.Context, r Request) ([]Version, Answer, error) {
 	return list[Version](ctx, c, r)

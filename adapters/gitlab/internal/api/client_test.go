@@ -224,7 +224,6 @@ func FuzzEntities(f *testing.F) {
 		for _, call := range []func() error{
 			func() error { _, _, err := c.Notes(t.Context(), api.Request{Path: "x"}); return err },
 			func() error { _, _, err := c.LabelEvents(t.Context(), api.Request{Path: "x"}); return err },
-			func() error { _, _, err := c.StateEvents(t.Context(), api.Request{Path: "x"}); return err },
 			func() error { _, _, err := c.Reviewers(t.Context(), api.Request{Path: "x"}); return err },
 			func() error { _, _, err := c.Versions(t.Context(), api.Request{Path: "x"}); return err },
 			func() error { _, err := c.Approvals(t.Context(), api.Request{Path: "x"}); return err },

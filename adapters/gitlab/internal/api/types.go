@@ -84,14 +84,6 @@ type LabelEvent struct {
 	At        time.Time
 }
 
-// StateEvent is one closing, reopening or merge.
-type StateEvent struct {
-	ID    int64
-	State string
-	User  User
-	At    time.Time
-}
-
 // Approval is one that stands. At is zero on servers that do not tell.
 type Approval struct {
 	User User
@@ -345,16 +337,6 @@ func (e *LabelEvent) UnmarshalJSON(raw []byte) error {
 	}
 	*e = LabelEvent{ID: int64(g.ID), Label: int64(g.Label.ID), Action: g.Action, At: instant(g.CreatedAt),
 		User: User{ID: int64(g.User.ID), Username: g.User.Username, Name: g.User.Name, State: g.User.State}}
-	return nil
-}
-
-// UnmarshalJSON reads a state event.
-func (e *StateEvent) UnmarshalJSON(raw []byte) error {
-	var g gitlab.StateEvent
-	if err := guard(func() error { return json.Unmarshal(raw, &g) }); err != nil {
-		return err
-	}
-	*e = StateEvent{ID: int64(g.ID), State: string(g.State), At: instant(g.CreatedAt), User: user(g.User)}
 	return nil
 }
 
