@@ -152,12 +152,14 @@ type session struct {
 	account string // display name
 	repo    atomic.Pointer[project]
 
-	mu     sync.Mutex
-	words  vocabulary
-	valid  map[string]bool // JQL texts that the server took
-	probed time.Time       // when the rule of labels was asked for in vain
-	folds  *bool           // labels are compared without case; nil: not known
-	counts string          // what approximate-count said against the last sweep
+	mu      sync.Mutex
+	words   vocabulary
+	valid   map[string]bool // JQL texts that the server took
+	probed  time.Time       // when the rule of labels was asked for in vain
+	folds   *bool           // labels are compared without case; nil: not known
+	roles   []projectRole
+	rolesAt time.Time
+	counts  string // what approximate-count said against the last sweep
 }
 
 // project is what the API says of one.

@@ -50,6 +50,7 @@ func (s *session) Health(ctx context.Context) (adapters.Health, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.roles = nil
 	if s.counts != "" {
 		h.Warnings = append(h.Warnings, s.counts)
 	}

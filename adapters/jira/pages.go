@@ -274,11 +274,15 @@ type answer struct {
 }
 
 func (s *session) ask(ctx context.Context, op string, c clause, n int, token string, fields []string) (answer, error) {
-	return s.askText(ctx, op, c.String()+byKey, n, token, fields)
+	return s.askAs(ctx, adapters.Identity, op, c.String()+byKey, n, token, fields)
 }
 
-// askText sends one search. token is the offset on Data Center.
 func (s *session) askText(ctx context.Context, op, jql string, n int, token string, fields []string) (answer, error) {
+	return s.askAs(ctx, adapters.Search, op, jql, n, token, fields)
+}
+
+// askAs sends one search. token is the offset on Data Center. Questions about the site itself are of class Identity.
+func (s *session) askAs(ctx context.Context, class adapters.Class, op, jql string, n int, token string, fields []string) (answer, error) {
 	body := map[string]any{"jql": jql, "maxResults": n, "fields": fields}
 	if fields == nil {
 		body["fields"] = []string{"id"}
@@ -299,7 +303,7 @@ func (s *session) askText(ctx context.Context, op, jql string, n int, token stri
 		Messages []string           `json:"warningMessages"`
 		Total    *int               `json:"total"`
 	}
-	a, err := s.api.Do(ctx, api.Request{Op: op, Class: adapters.Search, Method: http.MethodPost, Path: path, Body: body}, &out)
+	a, err := s.api.Do(ctx, api.Request{Op: op, Class: class, Method: http.MethodPost, Path: path, Body: body}, &out)
 	if err != nil {
 		return answer{}, err
 	}

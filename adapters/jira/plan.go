@@ -217,7 +217,7 @@ func (s *session) took(text string, ok bool) {
 
 // soundAlone validates on a Data Center, which has no endpoint for it: a search for no rows.
 func (s *session) soundAlone(ctx context.Context, text string) (why string, known bool) {
-	_, err := s.askText(ctx, "validate the search", text, 0, "", nil)
+	_, err := s.askAs(ctx, adapters.Identity, "validate the search", text, 0, "", nil)
 	var e *adapters.Error
 	switch {
 	case err == nil:

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fullsend-ai/discovery/adapters"
 	"github.com/fullsend-ai/discovery/adapters/jira/internal/api"
@@ -91,8 +92,28 @@ func roleNamed(name string) adapters.Role {
 	return adapters.ReadRole
 }
 
-// readRoles reads all roles, the strongest first.
+// rolesFor is how long the roles that were read serve further calls: a cycle begins with Health, which forgets them.
+const rolesFor = 10 * time.Second
+
+// readRoles reads all roles, the strongest first, once for a cycle.
 func (s *session) readRoles(ctx context.Context) ([]projectRole, error) {
+	s.mu.Lock()
+	rs, at := s.roles, s.rolesAt
+	s.mu.Unlock()
+	if age := s.now().Sub(at); rs != nil && age >= 0 && age < rolesFor {
+		return rs, nil
+	}
+	now := s.now()
+	rs, err := s.askRoles(ctx)
+	if err == nil {
+		s.mu.Lock()
+		s.roles, s.rolesAt = rs, now
+		s.mu.Unlock()
+	}
+	return rs, err
+}
+
+func (s *session) askRoles(ctx context.Context) ([]projectRole, error) {
 	urls := s.repo.Load().Roles // as of this cycle's Health
 	if len(urls) > 0 {
 		return s.readEach(ctx, urls)

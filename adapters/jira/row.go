@@ -303,11 +303,15 @@ func (s *session) setParent(f *query.Facts, i *issue) {
 	}
 }
 
-// setElements: a row shows texts and labels, and not who wrote them.
+// setElements: a row shows texts and labels, and not who wrote them; the texts are the author's as long as nothing was
+// touched since (an edit moves the clock, which has milliseconds). Labels are always looked up: they steer agents.
 func (s *session) setElements(f *query.Facts, i *issue) {
 	e := query.Element{Editors: query.EditorsUnread}
 	text := func(key, text string) query.Element {
 		t := e
+		if i.got["creator"] && !i.created.IsZero() && i.updated.Equal(i.created) {
+			t.Editors, t.Actor, t.At = query.EditorsNamed, user(i.creator), i.created
+		}
 		t.Key, t.Rev = key, digest(text)
 		t.Members = []query.Member{{ID: query.MText, Fact: known(query.Text(text))}}
 		return t

@@ -213,6 +213,12 @@ func changeList(body []byte, change func([]json.RawMessage) []json.RawMessage) [
 		}
 		return body
 	}
+	var object map[string]json.RawMessage
+	for _, name := range []string{"issues", "comments"} { // Jira's lists are members of the answer itself
+		if json.Unmarshal(body, &object) == nil && json.Unmarshal(object[name], &rows) == nil && rows != nil {
+			return changeMember(body, name, func(b json.RawMessage) json.RawMessage { return changeList(b, change) })
+		}
+	}
 	return changeMember(body, "nodes", func(b json.RawMessage) json.RawMessage { return changeList(b, change) })
 }
 

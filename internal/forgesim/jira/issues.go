@@ -302,8 +302,11 @@ func (f *Face) history(e *sim.Entity) []item {
 	}
 	var labels []string
 	var assignee sim.Actor
+	birth := true // the entries that the world wrote when the issue was made
 	for _, ev := range e.Events {
-		born := ev.At.Equal(e.Created) && ev.Actor.ID == e.Author.ID
+		birth = birth && ev.At.Equal(e.Created) && ev.Actor.ID == e.Author.ID &&
+			(ev.Type == sim.EvLabeled && !slices.Contains(labels, ev.Label.Name) || ev.Type == sim.EvAssigned)
+		born := birth
 		switch ev.Type {
 		case sim.EvLabeled, sim.EvUnlabeled:
 			if ev.Label == nil {
