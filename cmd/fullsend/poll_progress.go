@@ -83,13 +83,14 @@ func (p *progress) draw() {
 	if p.bar == nil {
 		p.bar = progressbar.NewOptions(max(total, 1), progressbar.OptionSetWriter(p.out), progressbar.OptionShowCount(),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(true),
-			progressbar.OptionSetWidth(30), progressbar.OptionSetElapsedTime(true))
+			progressbar.OptionSetWidth(30), progressbar.OptionSetElapsedTime(true),
+			progressbar.OptionSetDescription(name))
 	}
 	if p.bar.GetMax() != max(total, 1) {
 		p.bar.ChangeMax(max(total, 1))
 	}
-	p.bar.Describe(name)
 	p.bar.Set(min(done, max(total-1, 0))) //nolint:errcheck // a bar that cannot be drawn is not missed; full ones vanish
+	p.bar.Describe(name)
 }
 
 // end takes the bar away: the scans are over.

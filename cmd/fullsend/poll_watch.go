@@ -56,6 +56,7 @@ type loaded struct {
 	setup  *setup.Setup
 	engine *poll.Engine
 	hand   poll.Hand
+	read   func() // is called when the reads of a cycle are over
 }
 
 // tick is one input driver.
@@ -84,6 +85,7 @@ func newWatcher(e *env, f *pollFlags, s *setup.Setup, led *coverage.Ledger, out 
 func (w *watcher) loaded(s *setup.Setup, out dispatch.Driver) *loaded {
 	return &loaded{
 		setup:  s,
+		read:   w.bars.end,
 		engine: poll.New(poll.Options{Ledger: w.led, Targets: s.Targets, Log: w.log, Progress: w.bars.show}),
 		hand:   poll.Hand{Driver: out, Spec: w.e.declared(), Target: s.Config.TargetRepo, Now: time.Now, Limit: w.f.emit},
 	}
