@@ -329,9 +329,9 @@ func (c *call) review(e sim.Entity, r sim.Review) review {
 }
 
 // official: the newest verdict of somebody who may write, and a request to such a person
-// (models/issues/review.go, IsOfficialReviewer).
+// (models/issues/review.go, IsOfficialReviewer). Dismissing a verdict leaves the mark on it (measured on Gitea 1.24.6).
 func official(e sim.Entity, r sim.Review) bool {
-	if r.State == sim.Commented || r.Author.Role < sim.Write || r.Dismissed {
+	if r.State == sim.Commented || r.Author.Role < sim.Write {
 		return false
 	}
 	for _, o := range slices.Backward(e.Reviews) {
