@@ -154,10 +154,10 @@ type session struct {
 
 	mu      sync.Mutex
 	words   vocabulary
-	valid   map[string]bool // JQL texts that the server took
-	probed  time.Time       // when the rule of labels was asked for in vain
-	folds   *bool           // labels are compared without case; nil: not known
-	roles   []projectRole
+	valid   map[string]bool        // JQL texts that the server took
+	probed  time.Time              // when the rule of labels was asked for in vain
+	folds   *bool                  // labels are compared without case; nil: not known
+	roles   map[string]projectRole // by id, of this cycle
 	rolesAt time.Time
 	counts  string // what approximate-count said against the last sweep
 }

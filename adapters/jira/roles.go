@@ -1,6 +1,7 @@
 package jira
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,23 +38,17 @@ func (s *session) Roles(ctx context.Context, as []query.User) ([]adapters.Findin
 	if len(asked) == 0 {
 		return out, nil
 	}
-	rs, err := s.readRoles(ctx)
-	if err != nil {
-		for _, i := range asked {
-			out[i].Why = whyUnverified(err)
+	for n, i := range asked {
+		err := s.role(ctx, &out[i])
+		if err == nil {
+			continue
 		}
-		return out, passing(ctx, err)
-	}
-	for _, i := range asked {
-		if err := s.role(ctx, &out[i], rs); err != nil {
-			if out[i].Why = whyUnverified(err); passing(ctx, err) != nil {
-				for _, k := range asked {
-					if !out[k].Verified && out[k].Why == "" {
-						out[k].Why = whyUnverified(err)
-					}
-				}
-				return out, err
+		out[i].Why = whyUnverified(err)
+		if errors.Is(err, adapters.ErrForbidden) || passing(ctx, err) != nil { // the others would hear the same
+			for _, k := range asked[n:] {
+				out[k].Why = whyUnverified(err)
 			}
+			return out, passing(ctx, err)
 		}
 	}
 	return out, nil
@@ -95,50 +90,48 @@ func roleNamed(name string) adapters.Role {
 // rolesFor is how long the roles that were read serve further calls: a cycle begins with Health, which forgets them.
 const rolesFor = 10 * time.Second
 
-// readRoles reads all roles, the strongest first, once for a cycle.
-func (s *session) readRoles(ctx context.Context) ([]projectRole, error) {
-	s.mu.Lock()
-	rs, at := s.roles, s.rolesAt
-	s.mu.Unlock()
-	if age := s.now().Sub(at); rs != nil && age >= 0 && age < rolesFor {
-		return rs, nil
+// roleNames are the ids of the project's roles, the strongest first. They come with the project, as of this cycle's Health.
+func (s *session) roleNames(ctx context.Context) ([]named, error) {
+	urls := s.repo.Load().Roles
+	if len(urls) == 0 {
+		if _, err := s.api.Do(ctx, api.Request{Op: "read the project's roles", Class: adapters.Roles, Path: s.path("project/%s/role", s.scope.Container), Item: true}, &urls); err != nil {
+			return nil, err
+		}
 	}
-	now := s.now()
-	rs, err := s.askRoles(ctx)
-	if err == nil {
-		s.mu.Lock()
-		s.roles, s.rolesAt = rs, now
-		s.mu.Unlock()
-	}
-	return rs, err
-}
-
-func (s *session) askRoles(ctx context.Context) ([]projectRole, error) {
-	urls := s.repo.Load().Roles // as of this cycle's Health
-	if len(urls) > 0 {
-		return s.readEach(ctx, urls)
-	}
-	if _, err := s.api.Do(ctx, api.Request{Op: "read the project's roles", Class: adapters.Roles, Path: s.path("project/%s/role", s.scope.Container), Item: true}, &urls); err != nil {
-		return nil, err
-	}
-	return s.readEach(ctx, urls)
-}
-
-func (s *session) readEach(ctx context.Context, urls map[string]string) ([]projectRole, error) {
-	var out []projectRole
+	var out []named
 	for name, u := range urls {
 		id := path.Base(u)
 		if !digits(id) {
 			return nil, protocol("read the project's roles", "a role has no id")
 		}
-		r, err := s.readRole(ctx, name, id)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, r)
+		out = append(out, named{ID: id, Name: name})
 	}
-	slices.SortFunc(out, func(a, b projectRole) int { return int(b.role) - int(a.role) })
+	slices.SortFunc(out, func(a, b named) int {
+		return cmp.Or(int(roleNamed(b.Name))-int(roleNamed(a.Name)), strings.Compare(a.Name, b.Name))
+	})
 	return out, nil
+}
+
+// who reads who has a role, once for a cycle.
+func (s *session) who(ctx context.Context, n named) (projectRole, error) {
+	s.mu.Lock()
+	if age := s.now().Sub(s.rolesAt); s.roles == nil || age < 0 || age >= rolesFor {
+		s.roles, s.rolesAt = map[string]projectRole{}, s.now()
+	}
+	r, ok := s.roles[n.ID]
+	s.mu.Unlock()
+	if ok {
+		return r, nil
+	}
+	r, err := s.readRole(ctx, n.Name, n.ID)
+	if err == nil {
+		s.mu.Lock()
+		if s.roles != nil {
+			s.roles[n.ID] = r
+		}
+		s.mu.Unlock()
+	}
+	return r, err
 }
 
 func (s *session) readRole(ctx context.Context, name, id string) (projectRole, error) {
@@ -174,33 +167,43 @@ func (s *session) readRole(ctx context.Context, name, id string) (projectRole, e
 	return r, nil
 }
 
-// role finds the strongest role of an actor. Groups are asked for only where they could make it stronger.
-func (s *session) role(ctx context.Context, f *adapters.Finding, rs []projectRole) error {
-	direct, through := adapters.External, adapters.External
-	for _, r := range rs {
-		if r.people[s.roleName(f.Actor)] {
-			direct = max(direct, r.role)
-		}
-		if len(r.groups) > 0 {
-			through = max(through, r.role)
-		}
-	}
-	if through <= direct {
-		f.Role, f.Verified = direct, true
-		return nil
-	}
-	groups, err := s.groupsOf(ctx, f.Actor)
+// role finds the strongest role of an actor. Weaker roles are not read once one is found, and groups are asked for only
+// where they could make it stronger.
+func (s *session) role(ctx context.Context, f *adapters.Finding) error {
+	names, err := s.roleNames(ctx)
 	if err != nil {
 		return err
 	}
-	for _, r := range rs {
+	found := adapters.External
+	var groups map[string]bool
+	for _, n := range names {
+		if roleNamed(n.Name) <= found {
+			break
+		}
+		r, err := s.who(ctx, n)
+		if err != nil {
+			return err
+		}
+		if r.people[s.roleName(f.Actor)] {
+			found = r.role
+			break
+		}
+		if len(r.groups) == 0 {
+			continue
+		}
+		if groups == nil {
+			if groups, err = s.groupsOf(ctx, f.Actor); err != nil {
+				return err
+			}
+			f.Endpoint = roleEndpoint + " and user?expand=groups"
+		}
 		for g := range r.groups {
-			if groups[g] && r.role > direct {
-				direct = r.role
+			if groups[g] {
+				found = max(found, r.role)
 			}
 		}
 	}
-	f.Role, f.Verified, f.Endpoint = direct, true, roleEndpoint+" and user?expand=groups"
+	f.Role, f.Verified = found, true
 	return nil
 }
 
