@@ -66,7 +66,7 @@ func TestUntouchedTexts(t *testing.T) {
 	}
 }
 
-// SPEC GL-13: what a row of a merge request says.
+// SPEC GL-10: what a row of a merge request says.
 func TestMergeRequestRow(t *testing.T) {
 	s := newStage(t, query.ChangeProposal, face.Quirks{}, `
 create as=wes title=work kind=change_proposal draft=true base=release head=topic name=a
@@ -335,7 +335,7 @@ merge on=n as=olga`)
 	assert.True(t, f.Items[1].Member(query.MMerged).Values[0].Bool)
 }
 
-// SPEC GL-18: gone is proven; what is out of sight is not gone, and what was moved is another issue now.
+// SPEC GL-7 GL-18: gone is proven; what is out of sight is not gone, and what was moved is another issue now.
 func TestGone(t *testing.T) {
 	s := newStage(t, query.WorkItem, face.Quirks{}, `
 create as=wes title=gone name=a

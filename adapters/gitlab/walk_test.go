@@ -347,3 +347,15 @@ func TestNoDeepOffsets(t *testing.T) {
 		})
 	}
 }
+
+// SPEC GL-13: what moves no clock is not in a window, and is in the sweep.
+func TestWhatNoWindowShows(t *testing.T) {
+	s := newStage(t, query.ChangeProposal, face.Quirks{}, "create as=wes title=t kind=change_proposal labels=bug milestone=1.0 name=a\ncomment on=a as=wes body=x name=c\nadvance by=1h")
+	ses := s.open()
+	for _, change := range []string{"rename-label label=bug to=defect", "rename-milestone milestone=1.0 to=2.0", "delete-comment comment=c", "push on=a as=wes"} {
+		before := list(ses, walk(ses, true), time.Time{}, nil).items[0].Token
+		s.run(change)
+		assert.Empty(t, list(ses, walk(ses, false), s.w.Now(), nil).items, change)
+		assert.NotEqual(t, before, list(ses, walk(ses, true), time.Time{}, nil).items[0].Token, change)
+	}
+}
