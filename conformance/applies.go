@@ -50,13 +50,7 @@ func (p *player) applies() error {
 
 // without skips a case about what the provider has no notion of, by its author's word.
 func (p *player) without() error {
-	words := slices.Collect(maps.Keys(p.c.hints))
-	for _, l := range slices.Concat(p.c.setup, p.c.steps) {
-		words = append(words, l.words[0])
-		if l.words[0] == "repeat" && len(l.words) > 2 {
-			words = append(words, l.words[2])
-		}
-	}
+	words := append(slices.Sorted(maps.Keys(p.c.hints)), p.c.words()...)
 	for _, w := range words {
 		if why, ok := p.tg.Without[w]; ok {
 			return skip{why: fmt.Sprintf("%s: %s", w, why)}
@@ -74,6 +68,10 @@ func need(a adapters.Adapter, cat *query.Catalogue, text string) error {
 	}
 	switch word {
 	case "field":
+	case "several":
+		if !f.Many {
+			return skip{why: fmt.Sprintf("%s has one %s at most", a.Provider(), name)}
+		}
 	case "editors":
 		if a.EditFloor(f.ID) != adapters.NoRole {
 			return skip{why: fmt.Sprintf("%s does not name who edited a %s", a.Provider(), name)}
@@ -98,6 +96,9 @@ func need(a adapters.Adapter, cat *query.Catalogue, text string) error {
 
 // able skips a case whose verbs the stage does not know.
 func (p *player) able() error {
+	if p.place.RealTime && (p.c.recheck > 0 || p.c.budget > 0) {
+		return skip{why: "the case waits for a clock that cannot be moved", fault: true}
+	}
 	for _, l := range slices.Concat(p.c.setup, p.c.steps) {
 		ws := l.words
 		if ws[0] == "repeat" && len(ws) > 2 {
@@ -106,7 +107,7 @@ func (p *player) able() error {
 		if _, own := steps()[ws[0]]; own || ws[0] == "repeat" {
 			continue
 		}
-		if ws[0] == "after" && p.place.Offline {
+		if ws[0] == "after" && p.place.After {
 			continue
 		}
 		if !p.place.Stage.Can(ws[0]) {

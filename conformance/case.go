@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,6 +44,46 @@ type Case struct {
 
 // Group is the folder of the case.
 func (c *Case) Group() string { g, _, _ := strings.Cut(c.Name, "/"); return g }
+
+// words are the verbs, steps and placeholders of the case.
+func (c *Case) words() []string {
+	seen := map[string]bool{}
+	text := func(s string) {
+		for _, m := range placeholder.FindAllString(s, -1) {
+			seen[m] = true
+		}
+	}
+	for _, l := range slices.Concat(c.setup, c.steps) {
+		text(l.text)
+		seen[l.words[0]] = true
+		if l.words[0] == "repeat" && len(l.words) > 2 {
+			seen[l.words[2]] = true
+		}
+	}
+	for _, q := range c.queries {
+		text(q.text)
+	}
+	for _, q := range c.questions {
+		text(q.text)
+	}
+	return sortedKeys(seen)
+}
+
+// makes counts the entities that the case makes.
+func (c *Case) makes() int {
+	n := 0
+	for _, l := range slices.Concat(c.setup, c.steps) {
+		switch {
+		case l.words[0] == "create":
+			n++
+		case l.words[0] == "repeat" && len(l.words) > 2 && l.words[2] == "create":
+			if k, err := strconv.Atoi(l.words[1]); err == nil {
+				n += k
+			}
+		}
+	}
+	return n
+}
 
 // line is one line of a script, with its place in the file.
 type line struct {

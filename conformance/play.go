@@ -64,7 +64,7 @@ func newPlayer(ctx context.Context, c *Case, tg *Target) (*player, error) {
 	if err := p.applies(); err != nil {
 		return nil, err
 	}
-	place, err := tg.Open(ctx, Wish{Case: c.Name, Kind: c.Kind, Hints: c.hints})
+	place, err := tg.Open(ctx, Wish{Case: c.Name, Kind: c.Kind, Hints: c.hints, Words: c.words(), Makes: c.makes()})
 	if err != nil {
 		return nil, unable(fmt.Errorf("open a place: %w", err))
 	}
@@ -181,7 +181,7 @@ func (p *player) verb(words []string) error {
 	if words[0] == "create" && args["kind"] == "" {
 		args["kind"] = string(p.c.Kind)
 	}
-	if words[0] == "after" && p.place.Offline {
+	if words[0] == "after" && p.place.After {
 		return p.after(args)
 	}
 	if err := p.place.Stage.Do(p.ctx, words[0], args); err != nil {
@@ -198,7 +198,7 @@ func (p *player) verb(words []string) error {
 	return nil
 }
 
-// after does the verbs of a script behind the n-th page or read from now on, for adapters that send no requests.
+// after does the verbs of a script behind the n-th page or read from now on, for stages that cannot do it between two requests.
 func (p *player) after(args map[string]string) error {
 	n := 1
 	if args["n"] != "" {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fullsend-ai/discovery/adapters"
 )
 
@@ -19,6 +21,9 @@ func Run(t *testing.T, tg Target) {
 	}
 	for _, c := range cs {
 		t.Run(c.Name, func(t *testing.T) {
+			if tg.Parallel > 1 {
+				t.Parallel()
+			}
 			var s skip
 			var f *Failure
 			switch err := play(t.Context(), c, &tg); {
@@ -76,12 +81,25 @@ func Report(ctx context.Context, tg Target) Result {
 	if err != nil {
 		r.Failed = append(r.Failed, Failed{Why: err.Error()})
 	}
-	for _, c := range cs {
-		if ctx.Err() != nil {
-			r.Skipped = append(r.Skipped, Skipped{Case: c.Name, Profile: c.Profile, Why: "the run was stopped", Unplayed: true})
-			continue
-		}
-		r.add(c, play(ctx, c, &tg))
+	errs := make([]error, len(cs))
+	var g errgroup.Group
+	g.SetLimit(max(1, tg.Parallel))
+	for i, c := range cs {
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				errs[i] = skip{why: "the run was stopped", fault: true}
+				return nil
+			}
+			errs[i] = play(ctx, c, &tg)
+			if tg.Progress != nil {
+				tg.Progress(c.Name, errs[i] == nil)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // verdicts are in errs
+	for i, c := range cs {
+		r.add(c, errs[i])
 	}
 	if tg.Match == "" {
 		r.Missing = missingFields(tg.Adapter)
@@ -97,6 +115,9 @@ func Report(ctx context.Context, tg Target) Result {
 func untested(a adapters.Adapter, cs []*Case) []claim {
 	seen := map[claim]bool{}
 	for _, c := range cs {
+		if a.Catalogue(c.Kind) == nil {
+			continue
+		}
 		for _, q := range c.questions {
 			text, err := expand(q.text, func(n string) (string, error) { return n, nil })
 			if err != nil {

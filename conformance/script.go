@@ -88,3 +88,6 @@ func unfold(word string) ([]string, error) {
 	}
 	return out, nil
 }
+
+// Words breaks a line of a script into words, as the suite does: for stages and tools that read scripts of their own.
+func Words(line string) ([]string, error) { return split(line) }

@@ -26,6 +26,10 @@ type Target struct {
 	// Without names what the provider has no notion of, by verb, step or hint, each with the reason: files have no
 	// credentials to rotate. Cases about it do not apply, and the report says so in the author's words.
 	Without map[string]string
+	// Parallel is how many cases are played at once; 0 is one. The order of the report stays.
+	Parallel int
+	// Progress, when set, is told of every case that was played. It must be safe for concurrent use.
+	Progress func(name string, passed bool)
 	// Match, when set, picks cases by a glob over "group/name".
 	Match string
 }
@@ -35,6 +39,8 @@ type Wish struct {
 	Case  string // "group/name"
 	Kind  query.Kind
 	Hints map[string]string // from the header "stage"; an unknown one is ErrUnable
+	Makes int               // how many entities it makes
+	Words []string          // the verbs, steps and {placeholders} that the case uses, sorted
 }
 
 // Place is a container for one case, with people around it, see PlaceScript.
@@ -52,10 +58,12 @@ type Place struct {
 	ID func(ctx context.Context, login string) (string, error)
 	// Trouble, when set, is what went wrong in the world behind the suite's back (scripts of the verb after).
 	Trouble func() error
-	// Offline says that the adapter sends no requests: the suite then does the verb after itself, behind a page (route
-	// search) or a read (route read).
-	Offline bool
-	Close   func()
+	// After says that the suite does the verb after itself, behind a page (route search) or a read (route read) that the
+	// engine has taken, since there is no way to do it between two requests.
+	After bool
+	// RealTime says that time only passes by itself: cases that wait for rechecks or budgets are not played.
+	RealTime bool
+	Close    func()
 }
 
 // Stage changes the provider's world. Its verbs and their keys are those of the case files, see README.md; a stage may

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fullsend-ai/discovery/conformance"
+	"github.com/fullsend-ai/discovery/conformance/live"
 	"github.com/fullsend-ai/discovery/conformance/simulated"
 	sim "github.com/fullsend-ai/discovery/internal/forgesim/forgejo"
 	"github.com/fullsend-ai/discovery/internal/poll"
@@ -21,7 +22,9 @@ import (
 // conformanceOptions are the flags of the command.
 type conformanceOptions struct {
 	adapter, stage, pattern, format string
-	list                            bool
+	url, tokenEnv                   string
+	parallel                        int
+	list, compare                   bool
 }
 
 func newConformanceCmd(e *env) *cobra.Command {
@@ -39,23 +42,30 @@ func newConformanceCmd(e *env) *cobra.Command {
 			if o.list {
 				return listCases(e.out, o.pattern)
 			}
+			if o.compare {
+				return compareServers(c.Context(), e, o)
+			}
 			return runConformance(c.Context(), e, o)
 		},
 	}
 	c.Flags().StringVar(&o.adapter, "adapter", o.adapter, "which adapter: forgejo")
-	c.Flags().StringVar(&o.stage, "stage", o.stage, "which world: sim (also sim:gitea-1.24, sim:gitea-1.27, sim:forgejo)")
+	c.Flags().StringVar(&o.stage, "stage", o.stage, "which world: sim (also sim:gitea-1.24, sim:gitea-1.27, sim:forgejo), or gitea for a live server that may be filled and thrown away")
+	c.Flags().StringVar(&o.url, "url", "", "address of the live server")
+	c.Flags().StringVar(&o.tokenEnv, "admin-token-env", "FULLSEND_ADMIN_TOKEN", "environment variable with the token of the live server's administrator")
+	c.Flags().IntVar(&o.parallel, "parallel", 1, "how many cases are played at once")
 	c.Flags().StringVar(&o.pattern, "case", "", "only cases that match a pattern, such as faults or 'walks/*'")
 	c.Flags().StringVar(&o.format, "format", o.format, "text, or json for the report")
+	c.Flags().BoolVar(&o.compare, "compare", false, "play one story on the live server and on the simulated one and print what they answer otherwise")
 	c.Flags().BoolVar(&o.list, "list", false, "list the cases and what each is there for")
 	return c
 }
 
 func runConformance(ctx context.Context, e *env, o conformanceOptions) error {
-	tg, err := conformanceTarget(o)
+	tg, err := conformanceTarget(e, o)
 	if err != nil {
 		return exit{poll.ExitUsage, err}
 	}
-	tg.Match, tg.Version = o.pattern, version
+	tg.Match, tg.Version, tg.Parallel = o.pattern, version, o.parallel
 	start := time.Now()
 	res := conformance.Report(ctx, tg)
 	res.Stage = o.stage
@@ -75,7 +85,11 @@ func runConformance(ctx context.Context, e *env, o conformanceOptions) error {
 }
 
 // conformanceTarget is the adapter over the stage that the flags name.
-func conformanceTarget(o conformanceOptions) (conformance.Target, error) {
+func conformanceTarget(e *env, o conformanceOptions) (conformance.Target, error) {
+	if o.stage == "gitea" {
+		s, err := liveServer(e, o)
+		return live.Target(s), err
+	}
 	flavours := map[string]sim.Flavour{"sim": sim.Gitea127}
 	for _, f := range []sim.Flavour{sim.Gitea124, sim.Gitea127, sim.Forgejo} {
 		flavours["sim:"+string(f)] = f
@@ -85,9 +99,37 @@ func conformanceTarget(o conformanceOptions) (conformance.Target, error) {
 	}
 	f, ok := flavours[o.stage]
 	if !ok {
-		return conformance.Target{}, fmt.Errorf("--stage %q: use sim, sim:gitea-1.24, sim:gitea-1.27 or sim:forgejo", o.stage)
+		return conformance.Target{}, fmt.Errorf("--stage %q: use sim, sim:gitea-1.24, sim:gitea-1.27, sim:forgejo or gitea", o.stage)
 	}
 	return simulated.Target(simulated.Forgejo(f)), nil
+}
+
+func liveServer(e *env, o conformanceOptions) (live.Server, error) {
+	token, ok := e.getenv(o.tokenEnv)
+	if o.url == "" || !ok || token == "" {
+		return live.Server{}, fmt.Errorf("a live server needs --url and %s, the token of an administrator of a server that may be thrown away", o.tokenEnv)
+	}
+	return live.Server{URL: o.url, Token: strings.TrimSpace(token)}, nil
+}
+
+// compareServers prints every kind of difference between the live server and the simulated one.
+func compareServers(ctx context.Context, e *env, o conformanceOptions) error {
+	s, err := liveServer(e, o)
+	if err != nil {
+		return exit{poll.ExitUsage, err}
+	}
+	diffs, routes, err := live.Compare(ctx, s)
+	if err != nil {
+		return exit{poll.ExitError, err}
+	}
+	for _, d := range diffs {
+		fmt.Fprintln(e.out, d)
+	}
+	fmt.Fprintf(e.out, "%d routes asked, %d differences\n", len(routes), len(diffs))
+	if len(diffs) > 0 {
+		return exit{poll.ExitIncomplete, nil}
+	}
+	return nil
 }
 
 // listCases prints one line a case.

@@ -107,6 +107,13 @@ func token(name string) (string, error) {
 
 func (f Face) idOf(w *forgesim.World, login string) (string, error) {
 	u, _, ok := w.User(strings.TrimSuffix(login, "[bot]"))
+	if f.ID != nil { // what accounts are called here may be that id
+		for _, o := range w.Users() {
+			if f.ID(o) == login {
+				u, ok = o, true
+			}
+		}
+	}
 	if !ok {
 		return "", fmt.Errorf("no account is called %q", login)
 	}

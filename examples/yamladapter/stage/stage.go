@@ -64,7 +64,7 @@ func open(ctx context.Context, _ conformance.Wish) (*conformance.Place, error) {
 		Token:   func(string) (string, error) { return "", nil },
 		Names:   names,
 		ID:      s.id,
-		Offline: true,
+		After:   true,
 		Close:   func() { os.RemoveAll(dir) },
 	}, nil
 }
