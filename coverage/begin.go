@@ -24,7 +24,7 @@ type sourceRow struct {
 
 // Begin registers what a cycle asks in a scope. A source that is new, changed or back is owed one full turn of every
 // sweep; a new change walk begins at clock, and the scope is owed a turn. Nothing else of what is stored changes with
-// the plan. A frontier further beyond clock than Options.ClockSlack is ErrDamaged.
+// the plan. A frontier further beyond clock than Options.ClockSlack is ErrClock, and changes nothing.
 func (l *Ledger) Begin(ctx context.Context, sc scope.Scope, p Plan, clock time.Time) error {
 	key, clock := sc.Key(), utc(clock)
 	var next *scopeState
@@ -175,8 +175,8 @@ func (b *beginning) walk(w Walk) error {
 		return b.oweAll("")
 	}
 	if row.Frontier.After(b.clock.Add(b.l.o.ClockSlack)) {
-		return damaged("the frontier %s of walk %s lies beyond the provider's clock %s",
-			row.Frontier.Format(time.RFC3339), w.Name, b.clock.Format(time.RFC3339))
+		return fmt.Errorf("%w: it says %s, and %s was read up to %s; when the clock is right now, begin the scope anew with `poll state reset --scope`",
+			ErrClock, b.clock.Format(time.RFC3339), w.Name, row.Frontier.Format(time.RFC3339))
 	}
 	if row.Def == w {
 		return nil

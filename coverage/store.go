@@ -29,4 +29,5 @@ var (
 	ErrNewer   = errors.New("ledger was written by a newer version")
 	ErrDamaged = errors.New("ledger is damaged")
 	ErrHeld    = errors.New("ledger is held by another process")
+	ErrClock   = errors.New("the provider's clock is behind what is covered")
 )

@@ -187,8 +187,9 @@ func TestClockThatStepsBack(t *testing.T) {
 
 	b.now = t0.Add(-24 * time.Hour)
 	err := b.Begin(context.Background(), b.sc, b.plan, b.now)
-	require.ErrorIs(t, err, coverage.ErrDamaged)
-	require.ErrorContains(t, err, "poll state")
+	require.ErrorIs(t, err, coverage.ErrClock)
+	require.NotErrorIs(t, err, coverage.ErrDamaged)
+	require.ErrorContains(t, err, "poll state reset --scope")
 	require.Equal(t, front.Add(-10*time.Minute), b.walk().Frontier)
 }
 

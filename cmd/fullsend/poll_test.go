@@ -248,6 +248,40 @@ func TestFullDiskBelowTheOutput(t *testing.T) {
 	assert.Equal(t, len(r.bugs()), snap.Outbox.Ready+snap.Outbox.Waiting, "everything is still owed")
 }
 
+// SPEC CO-22: a clock that was set back far is said, holds up its own scope, and no other one.
+func TestClockThatWasSetBackFar(t *testing.T) {
+	r := newRig(t)
+	other := forgesim.New(forgesim.Options{Profile: forgejo.Gitea124.Profile()})
+	require.NoError(t, other.Seed(20, 1))
+	srv := httptest.NewServer(forgejo.New(other, forgejo.Options{}))
+	t.Cleanup(srv.Close)
+	b, err := os.ReadFile(filepath.Join(r.dir, ".fullsend", "config.yaml"))
+	require.NoError(t, err)
+	r.write("config.yaml", string(b)+fmt.Sprintf(`    - type: entity-source
+      name: second
+      provider: forgejo
+      connection: {base_url: %q, token_env: TOKEN}
+      scopes: [{repo: acme/widgets, kinds: [work_item]}]
+`, srv.URL))
+	r.write("harness/all.yaml", "role: triage\ntrigger: \"true\"\n"+
+		"entity_sources: [{version: 1, from: second, kind: work_item, query: 'v1: state = open'}]\n")
+	require.Equal(t, poll.ExitComplete, r.poll().code)
+
+	r.do("advance by=-48h")
+	require.NoError(t, other.Run(t.Context(), strings.NewReader(`advance by=1m ; create as=wes title=new`)))
+	o := r.poll()
+	assert.Equal(t, poll.ExitIncomplete, o.code, o.err)
+	assert.Contains(t, o.err, "the provider's clock is behind what is covered")
+	assert.Contains(t, o.err, "poll state reset --scope")
+	assert.Equal(t, []string{"all acme/widgets#21"}, keys(t, o))
+	assert.Equal(t, poll.ExitComplete, r.run("poll", "state", "check", "--state", r.state()).code)
+
+	r.do("advance by=49h ; create as=wes title=bug labels=bug")
+	o = r.poll()
+	assert.Equal(t, poll.ExitComplete, o.code, o.err)
+	assert.Equal(t, []string{"bugs acme/widgets#121"}, keys(t, o))
+}
+
 func TestDamagedLedger(t *testing.T) {
 	r := newRig(t)
 	require.Equal(t, poll.ExitComplete, r.poll().code)

@@ -109,10 +109,11 @@ func (r *run) begin(ctx context.Context) error {
 	if err != nil {
 		return errLedger{err}
 	}
-	if err := r.led().Begin(ctx, r.sc, r.t.comp.ledgerPlan(r.t.Target, r.plan.Walks(), stored), r.clock); err != nil {
+	err = r.led().Begin(ctx, r.sc, r.t.comp.ledgerPlan(r.t.Target, r.plan.Walks(), stored), r.clock)
+	if err != nil && !errors.Is(err, coverage.ErrClock) { // one provider's clock is no reason to stop the others
 		return errLedger{err}
 	}
-	return nil
+	return err
 }
 
 // prepare compiles the search and makes an empty book of roles.
