@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -53,17 +54,53 @@ func (b *bed) hundred(from int) (rs []coverage.Record) {
 	return rs
 }
 
-// runAsFull is the process of TestFullDiskForReal.
+// SPEC CO-8: a ledger that found no room when it was made is not there, rather than cut.
+func TestNoRoomForANewLedger(t *testing.T) {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	for _, limit := range []int{1, 4096, 8192, 12288} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "ledger.db")
+		cmd := exec.Command(exe)
+		cmd.Env = append(os.Environ(), "COVERAGE_TEST_FULL="+path, fmt.Sprintf("COVERAGE_TEST_LIMIT=%d", limit))
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err, string(out))
+		require.Contains(t, string(out), "open ledger: create "+path)
+		require.NotContains(t, string(out), coverage.ErrDamaged.Error())
+		left, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Empty(t, left)
+		require.NoError(t, openFile(t, path).Close(), "and is made once there is room")
+	}
+}
+
+// runAsFull is the process of the tests above.
 func runAsFull() bool {
 	path := os.Getenv("COVERAGE_TEST_FULL")
 	if path == "" {
 		return false
 	}
-	if err := fill(path); err != nil {
+	run := fill
+	if limit, err := strconv.ParseUint(os.Getenv("COVERAGE_TEST_LIMIT"), 10, 64); err == nil {
+		run = func(path string) error { return openBelow(path, limit) }
+	}
+	if err := run(path); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 	return true
+}
+
+func openBelow(path string, limit uint64) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+		return err
+	}
+	s, err := coverage.OpenFile(context.Background(), path, coverage.FileOptions{})
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 func fill(path string) error {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -139,11 +140,13 @@ func openBolt(path string, o FileOptions) (db *bolt.DB, err error) {
 			return nil, err
 		}
 	}
+	if err := create(path, o); err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
 	if err := checkSize(path); err != nil {
 		return nil, err
 	}
-	db, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: lockStep, ReadOnly: o.ReadOnly, NoSync: o.NoSync,
-		NoGrowSync: o.NoSync, FreelistType: bolt.FreelistMapType})
+	db, err = bolt.Open(path, 0o600, o.bolt())
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
 		return nil, &HeldError{Path: path, Holder: readHolder(path)}
@@ -154,6 +157,42 @@ func openBolt(path string, o FileOptions) (db *bolt.DB, err error) {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
 	return db, nil
+}
+
+func (o *FileOptions) bolt() *bolt.Options {
+	return &bolt.Options{Timeout: lockStep, ReadOnly: o.ReadOnly, NoSync: o.NoSync, NoGrowSync: o.NoSync, FreelistType: bolt.FreelistMapType}
+}
+
+// create makes a file that is missing, under another name until its first pages are written: what a full disk or a crash
+// leaves of them would look like a ledger that was cut.
+func create(path string, o FileOptions) error {
+	if _, err := os.Lstat(path); o.ReadOnly || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	fail := func(err error) error {
+		if p := (*os.PathError)(nil); errors.As(err, &p) {
+			err = p.Err
+		}
+		return &os.PathError{Op: "create", Path: path, Err: err}
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.Remove(tmp.Name())
+	if err := tmp.Close(); err != nil {
+		return fail(err)
+	}
+	db, err := bolt.Open(tmp.Name(), 0o600, o.bolt())
+	if err != nil {
+		return fail(err)
+	}
+	if err := db.Close(); err != nil {
+		return fail(err)
+	}
+	// Another process may have made it meanwhile: then that one is opened. A file system without links makes it in place.
+	_ = os.Link(tmp.Name(), path)
+	return nil
 }
 
 // isOS says that the operating system refused, not the content.
