@@ -5,7 +5,7 @@ CHECKS      ?= 1000
 FUZZTIME    ?= 20s
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build test race demo e2e lint bench bench-route bench-poll bench-plots fuzz schema workflows clean
+.PHONY: build test race demo e2e lint bench bench-route bench-poll bench-plots fuzz schema workflows jql-check clean
 
 build: ## the binary, at bin/fullsend
 	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/fullsend
@@ -57,6 +57,10 @@ schema: .schema/github-$(GITHUB_SCHEMA).graphql ## the schema that GitHub's quer
 	cd .schema && npm pack --silent @octokit/graphql-schema@$* && \
 	  tar -xzOf octokit-graphql-schema-$*.tgz package/schema.graphql > $(notdir $@).part && \
 	  mv $(notdir $@).part $(notdir $@) && rm octokit-graphql-schema-$*.tgz
+
+jql-check: ## every JQL text that tests make, parsed by Atlassian's own parser (needs node and npm)
+	RAPID_CHECKS=200 go test -count=1 -timeout 10m ./adapters/jira -jql=jqlcheck/jql.txt
+	cd adapters/jira/jqlcheck && npm ci --silent --ignore-scripts --legacy-peer-deps && node check.js jql.txt
 
 SEEDS       ?= 2000
 chaos: ## random stories against the whole poller; a seed that fails prints its command and is shortened

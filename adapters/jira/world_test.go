@@ -68,7 +68,12 @@ func newStage(t testing.TB, o face.Options, script string) *stage {
 	}
 	s.run(people)
 	s.run(script)
-	t.Cleanup(func() { require.NoError(t, w.HookErr()) })
+	t.Cleanup(func() {
+		require.NoError(t, w.HookErr())
+		for _, text := range s.face.Asked() {
+			jira.NoteJQL(text)
+		}
+	})
 	return s
 }
 
