@@ -420,9 +420,6 @@ func summarize(log *slog.Logger, sums []poll.Summary) {
 		if s.Driver == "" {
 			continue // not begun
 		}
-		for _, w := range s.Warnings {
-			log.Warn(w, "scope", s.Scope, "kind", s.Kind)
-		}
 		for _, r := range s.Refused {
 			log.Error("source refused", "source", r.Source, "scope", s.Scope, "kind", s.Kind, "field", r.Field, "reason", r.Why)
 		}

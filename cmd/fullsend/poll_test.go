@@ -193,7 +193,9 @@ func TestTokenThatMayNotReadRoles(t *testing.T) {
 	r.token = forgesim.WriteToken
 	o := r.poll()
 	assert.Equal(t, poll.ExitIncomplete, o.code, o.err)
-	assert.Contains(t, o.err, "administrator")
+	const said = "no administrator of acme/widgets and may not read roles"
+	require.Equal(t, 1, strings.Count(o.err, said), o.err)
+	assert.Less(t, strings.Index(o.err, said), strings.Index(o.err, "msg=dispatched"), "at the start, not at the end")
 	for _, k := range keys(t, o) {
 		assert.True(t, strings.HasPrefix(k, "all "), k)
 	}

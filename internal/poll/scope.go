@@ -105,6 +105,9 @@ func (r *run) begin(ctx context.Context) error {
 		return err
 	}
 	r.prepare(ctx, h)
+	for _, w := range h.Warnings { // now, not when everything was read: a first scan may take hours
+		r.log.Warn(w)
+	}
 	stored, err := r.led().Sources(ctx, r.sc)
 	if err != nil {
 		return errLedger{err}
