@@ -53,6 +53,7 @@ type cursor struct {
 	Seen    []string `json:"k,omitempty"` // digests of the newest tokens
 	Offset  int      `json:"o,omitempty"` // Data Center: rows before the next page
 	Last    int64    `json:"l,omitempty"` // Data Center: number of the last row given
+	Backs   int      `json:"b,omitempty"` // Data Center: steps back without a new row
 	Pages   int      `json:"p,omitempty"`
 	Rows    int      `json:"r,omitempty"`
 }
@@ -70,7 +71,7 @@ func decodeCursor(b []byte, start cursor) (cursor, error) {
 		return start, nil
 	}
 	var c cursor
-	if err := json.Unmarshal(b, &c); err != nil || c.Offset < 0 || c.Last < 0 || c.Pages < 0 || c.Minutes < 0 || c.Rows < 0 {
+	if err := json.Unmarshal(b, &c); err != nil || c.Offset < 0 || c.Last < 0 || c.Pages < 0 || c.Backs < 0 || c.Minutes < 0 || c.Rows < 0 {
 		return start, fmt.Errorf("%w: it is not one of this adapter's", adapters.ErrCursor)
 	}
 	if c.Walk != start.Walk || c.Since != start.Since || c.Search != start.Search {
@@ -242,14 +243,19 @@ func (s *session) advanceOffset(ctx context.Context, own *plan, page adapters.Pa
 	drifted := start > 0 && (len(page.Items) == 0 || page.Items[0].Number > c.Last)
 	if drifted {
 		back := c
-		back.Offset, back.Pages = max(0, start-pageSize), next.Pages
+		back.Offset, back.Pages, back.Backs = max(0, start-pageSize), next.Pages, c.Backs+1
+		if back.Backs > mostBacks {
+			return page, nil, cursorError(c, "the listing shifts faster than it can be read")
+		}
 		return s.page(ctx, own, back)
 	}
 	page.Items = slices.DeleteFunc(page.Items, func(it adapters.Item) bool { return it.Number <= c.Last && c.Last > 0 && start > 0 && it.Number != 0 })
 	for _, it := range page.Items {
-		next.Last = max(next.Last, it.Number)
+		if it.Number > next.Last {
+			next.Last, next.Backs = it.Number, 0
+		}
 	}
-	next.Offset = start + len(got.rows)
+	next.Offset = start + distinct(got.rows)
 	page.Total = got.total
 	if len(got.rows) == 0 || next.Offset >= got.total {
 		if next.Offset < got.total && len(got.rows) == 0 {
@@ -257,10 +263,25 @@ func (s *session) advanceOffset(ctx context.Context, own *plan, page adapters.Pa
 		}
 		return page, nil, nil
 	}
-	if next.Offset <= c.Offset { // nothing new
+	if next.Offset <= c.Offset && c.Backs == 0 { // nothing new
 		next.Offset = c.Offset + 1
 	}
 	return page, &next, nil
+}
+
+// mostBacks bounds the steps back; a sweep that is read again from the beginning is the next answer.
+const mostBacks = 200
+
+// distinct counts rows without those that come twice, which would make the next page begin too late.
+func distinct(rows []json.RawMessage) int {
+	n, last := 0, ""
+	for _, r := range rows {
+		if s := string(r); s != last || s == "null" {
+			n++
+			last = s
+		}
+	}
+	return n
 }
 
 // answer is one page of either search.
