@@ -138,7 +138,7 @@ func accounts(d *config.InputDriver) (bots map[string]adapters.Role, ids []strin
 // harnesses are those with a usable source over this driver and kind.
 func (s *Setup) harnesses(a adapters.Adapter, d *config.InputDriver, kind query.Kind) []poll.Harness {
 	var out []poll.Harness
-	compiler := trigger.NewCompiler(a.Catalogue(kind))
+	ts := &triggers{compiler: trigger.NewCompiler(a.Catalogue(kind)), done: map[string]checked{}}
 	for _, h := range s.Harnesses.Harnesses {
 		if h.Broken {
 			continue
@@ -149,7 +149,7 @@ func (s *Setup) harnesses(a adapters.Adapter, d *config.InputDriver, kind query.
 				ph.Queries = append(ph.Queries, src.Bound)
 			}
 		}
-		if len(ph.Queries) == 0 || !s.trigger(h, &ph, compiler) {
+		if len(ph.Queries) == 0 || !s.trigger(h, &ph, ts) {
 			continue
 		}
 		out = append(out, ph)
@@ -158,16 +158,13 @@ func (s *Setup) harnesses(a adapters.Adapter, d *config.InputDriver, kind query.
 }
 
 // trigger compiles the harness's trigger for one provider and kind. A trigger that cannot be used takes its harness out.
-func (s *Setup) trigger(h *harness.Harness, ph *poll.Harness, c *trigger.Compiler) bool {
+func (s *Setup) trigger(h *harness.Harness, ph *poll.Harness, ts *triggers) bool {
 	if h.Trigger == nil {
 		return true
 	}
-	p, issues := c.Compile(*h.Trigger)
-	if p != nil {
-		issues = append(append(issues, p.CheckWithoutEvent()...), p.CheckCost()...)
-	}
-	usable := p != nil
-	for _, is := range issues {
+	t := ts.of(*h.Trigger)
+	usable := t.program != nil
+	for _, is := range t.issues {
 		rule := diag.Rule{Code: is.Code, Severity: diag.Error}
 		if is.Warning {
 			rule.Severity = diag.Warning
@@ -178,8 +175,31 @@ func (s *Setup) trigger(h *harness.Harness, ph *poll.Harness, c *trigger.Compile
 	if !usable {
 		return false
 	}
-	ph.Trigger = p
+	ph.Trigger = t.program
 	return true
+}
+
+// triggers compiles for one provider and kind. Many harnesses have the same trigger: it is compiled once.
+type triggers struct {
+	compiler *trigger.Compiler
+	done     map[string]checked
+}
+
+type checked struct {
+	program *trigger.Program
+	issues  []trigger.Issue
+}
+
+func (ts *triggers) of(text string) checked {
+	c, ok := ts.done[text]
+	if !ok {
+		c.program, c.issues = ts.compiler.Compile(text)
+		if c.program != nil {
+			c.issues = append(append(c.issues, c.program.CheckWithoutEvent()...), c.program.CheckCost()...)
+		}
+		ts.done[text] = c
+	}
+	return c
 }
 
 // revision is a short name for the text of a harness file.
