@@ -53,9 +53,14 @@ func issueOf(f *query.Facts, site *face.Site, schema string) (*face.Issue, bool)
 		}
 		return ""
 	}
+	exists := true // every name that the facts use is one of the site's
 	find := func(ns []face.Named, name string) string {
 		k := slices.IndexFunc(ns, func(n face.Named) bool { return n.Name == name })
+		if name == "" {
+			return ""
+		}
 		if k < 0 {
+			exists = false
 			return ""
 		}
 		return ns[k].ID
@@ -75,6 +80,9 @@ func issueOf(f *query.Facts, site *face.Site, schema string) (*face.Issue, bool)
 	}
 	for _, v := range f.Get(query.FFixVersion).Values {
 		i.Versions = append(i.Versions, find(site.Version, v.Str))
+	}
+	if !exists || i.Status == "" {
+		return nil, false
 	}
 	for _, e := range f.Get(query.FLabel).Items {
 		l := e.Member(query.MName).Values[0].Str
