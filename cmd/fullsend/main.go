@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -106,11 +107,18 @@ func (e exit) Unwrap() error { return e.err }
 
 // execute runs the command line and returns the exit code of DESIGN's table.
 func execute(ctx context.Context, args []string, e *env) int {
+	out := &watched{to: e.out}
+	e.out = out
 	root := newRootCmd(e)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var x exit
+	var file *fs.PathError
 	switch {
+	case err == nil && out.failed != nil:
+		// What was asked for was not said, whatever else went well.
+		fmt.Fprintln(e.err, "fullsend: standard output:", diag.Clean(out.failed.Error()))
+		return poll.ExitError
 	case err == nil:
 		return poll.ExitComplete
 	case errors.As(err, &x):
@@ -118,11 +126,36 @@ func execute(ctx context.Context, args []string, e *env) int {
 			fmt.Fprintln(e.err, "fullsend:", diag.Clean(x.err.Error()))
 		}
 		return x.code
+	case errors.As(err, &file):
+		fmt.Fprintln(e.err, "fullsend:", diag.Clean(err.Error()))
+		return poll.ExitError
 	default:
 		// What cobra refuses is how the command was called.
 		fmt.Fprintln(e.err, "fullsend:", diag.Clean(err.Error()))
 		return poll.ExitUsage
 	}
+}
+
+// watched remembers whether the last write got through: text is printed by many hands, and few of them look.
+type watched struct {
+	to     io.Writer
+	failed error
+}
+
+func (w *watched) Write(b []byte) (int, error) {
+	n, err := w.to.Write(b)
+	w.failed = err
+	return n, err
+}
+
+// outFile is standard output where it is a file.
+func (e *env) outFile() (*os.File, bool) {
+	to := e.out
+	if w, ok := to.(*watched); ok {
+		to = w.to
+	}
+	f, ok := to.(*os.File)
+	return f, ok
 }
 
 func newRootCmd(e *env) *cobra.Command {

@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -346,6 +349,30 @@ func TestUsage(t *testing.T) {
 		o := r.run(args...)
 		assert.Equal(t, poll.ExitUsage, o.code, args)
 		assert.NotEmpty(t, o.err)
+	}
+}
+
+// fullDisk is a standard output that takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}
+}
+
+// What could not be said is an error, however the command writes, and no fault of its caller.
+func TestFullStandardOutput(t *testing.T) {
+	r := newRig(t)
+	require.Equal(t, poll.ExitComplete, r.poll().code)
+	dir, state := []string{"--fullsend-dir", filepath.Join(r.dir, ".fullsend")}, []string{"--state", r.state()}
+	for _, args := range [][]string{
+		{"version"}, {"help"}, {"query", "fields"}, {"query-lint", "--list"}, {"conformance", "--list"},
+		slices.Concat([]string{"poll", "plan"}, dir, state), slices.Concat([]string{"poll", "status"}, state),
+		slices.Concat([]string{"poll", "state", "check"}, state), slices.Concat([]string{"poll", "why", "#1"}, dir, state),
+	} {
+		var errs bytes.Buffer
+		e := &env{in: strings.NewReader(""), out: fullDisk{}, err: &errs, getenv: func(k string) (string, bool) { return r.token, k == "TOKEN" }}
+		assert.Equal(t, poll.ExitError, execute(t.Context(), args, e), args)
+		assert.Contains(t, errs.String(), "no space left on device", args)
 	}
 }
 

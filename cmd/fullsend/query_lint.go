@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -100,6 +99,6 @@ func lintColour(e *env) bool {
 	if v, ok := e.getenv("NO_COLOR"); ok && v != "" {
 		return false
 	}
-	f, ok := e.out.(*os.File)
+	f, ok := e.outFile()
 	return ok && term.IsTerminal(int(f.Fd()))
 }
