@@ -174,5 +174,26 @@ func newRootCmd(e *env) *cobra.Command {
 	root.PersistentFlags().BoolVarP(&e.verbose, "verbose", "v", false, "log debug messages")
 	root.PersistentFlags().BoolVar(&e.logJSON, "log-json", false, "log JSON lines instead of text")
 	root.AddCommand(newPollCmd(e), newRunCmd(e), newDispatchCmd(e), newQueryLintCmd(e), newQueryCmd(e), newSimCmd(e), newDemoCmd(e), newConformanceCmd(e), newVersionCmd(e))
+	nameCommands(root)
 	return root
+}
+
+// nameCommands lets every command that has commands below it say which one was probably meant.
+func nameCommands(c *cobra.Command) {
+	if !c.HasSubCommands() {
+		return
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		nameCommands(sub)
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return fmt.Errorf("unknown command %q for %q; %s", args[0], c.CommandPath(), diag.DidYouMean(args[0], names))
+	}
 }

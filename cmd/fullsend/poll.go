@@ -10,12 +10,14 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fullsend-ai/discovery/coverage"
 	"github.com/fullsend-ai/discovery/coverage/spool"
+	"github.com/fullsend-ai/discovery/internal/config"
 	"github.com/fullsend-ai/discovery/internal/diag"
 	"github.com/fullsend-ai/discovery/internal/dispatch"
 	"github.com/fullsend-ai/discovery/internal/poll"
@@ -79,6 +81,10 @@ func (f *pollFlags) usage() (err error) {
 	switch {
 	case f.budget < 0 || f.emit < 0:
 		err = errors.New("--budget and --emit-budget count requests and candidates: they cannot be negative")
+	case f.wait < 0:
+		err = errors.New("--wait cannot be negative")
+	case f.driver != "" && !slices.Contains(config.OutputDrivers(), f.driver):
+		err = fmt.Errorf("--output-driver: unknown output driver %q; %s", f.driver, diag.DidYouMean(f.driver, config.OutputDrivers()))
 	case f.watch && f.dryRun:
 		err = errors.New("--watch and --dry-run: a dry run is one cycle")
 	case f.watch && f.full:

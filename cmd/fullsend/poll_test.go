@@ -345,10 +345,15 @@ func TestSearchRequestsDoNotGrowWithHarnesses(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	r := newRig(t)
-	for _, args := range [][]string{{"poll", "--no-such-flag"}, {"poll", "extra"}, {"no-such-command"}, {"poll", "--budget", "-1"}} {
-		o := r.run(args...)
+	for args, say := range map[string]string{
+		"poll --no-such-flag": "unknown flag: --no-such-flag", "poll --budget -1": "cannot be negative", "poll --wait -1s": "cannot be negative",
+		"poll extra": `unknown command "extra" for "fullsend poll"; use one of cancel, plan, state, status, why`,
+		"pol":        `did you mean "poll"?`, "poll stauts": `did you mean "status"?`, "poll state chek": `did you mean "check"?`,
+		"poll --output-driver jsn": `unknown output driver "jsn"; did you mean "json"?`,
+	} {
+		o := r.run(strings.Fields(args)...)
 		assert.Equal(t, poll.ExitUsage, o.code, args)
-		assert.NotEmpty(t, o.err)
+		assert.Contains(t, o.err, say, args)
 	}
 }
 
