@@ -43,9 +43,10 @@ type Client struct {
 	turn chan struct{}
 
 	mu      sync.Mutex
-	known   string // the token text that was verified last
-	account string // and its account
-	named   bool   // the server names the account in its answers
+	known   string          // the token text that was verified last
+	account string          // and its account
+	named   map[string]bool // endpoints whose answers name the account
+	proven  time.Time       // when the account was last asked for
 	clock   time.Time
 	paused  map[string]time.Time // until when an endpoint, or "" everything, is not to be asked
 	limits  int                  // limit answers in a row that named no time
@@ -160,7 +161,7 @@ func (c *Client) token(ctx context.Context, r Request) (string, error) {
 		return "", err
 	}
 	c.mu.Lock()
-	c.known, c.account, c.named = token, account, false
+	c.known, c.account, c.named, c.proven = token, account, map[string]bool{}, c.o.Now()
 	c.mu.Unlock()
 	return token, nil
 }
@@ -187,7 +188,7 @@ func (c *Client) with(ctx context.Context, r Request, token, account string, int
 	if err := x.decode(into); err != nil { // what is no answer of Jira's names no account either
 		return a, &adapters.Error{Severity: adapters.MomentFailure, Op: r.Op, Status: x.status, Err: err}
 	}
-	return a, c.sameAccount(x, account)
+	return a, c.sameAccount(ctx, x, account)
 }
 
 // send goes through the library: it builds the request and reads the answer, of which only bytes are used.

@@ -132,15 +132,37 @@ func (c *Client) judge(x *exchange) error {
 	return nil
 }
 
-// sameAccount: an answer for another account, or for nobody where the server names accounts, is none.
-func (c *Client) sameAccount(x *exchange, account string) error {
-	id := x.header.Get("X-AAccountId")
-	c.mu.Lock()
-	c.named = c.named || id != "" && account != ""
-	named := c.named
-	c.mu.Unlock()
-	if account == "" || x.request.Site || id == account || id == "" && !named {
+// provenFor is how long an account that was asked for stands for answers of endpoints that name none.
+const provenFor = time.Minute
+
+// sameAccount: an answer for another account is none, nor is one for nobody from an endpoint that named the account before.
+// Where an endpoint never does although others do, the account is asked for.
+func (c *Client) sameAccount(ctx context.Context, x *exchange, account string) error {
+	if account == "" || x.request.Site {
 		return nil
+	}
+	id, at := x.header.Get("X-AAccountId"), endpoint(x.request)
+	c.mu.Lock()
+	if id == account {
+		c.named[at] = true
+	}
+	before, elsewhere := c.named[at], len(c.named) > 0
+	age := c.o.Now().Sub(c.proven)
+	c.mu.Unlock()
+	switch {
+	case id == account, id == "" && !elsewhere:
+		return nil
+	case id == "" && !before:
+		if age >= 0 && age < provenFor {
+			return nil
+		}
+		_, err := c.o.Verify(ctx, with{c, x.token})
+		if err == nil {
+			c.mu.Lock()
+			c.proven = c.o.Now()
+			c.mu.Unlock()
+		}
+		return err
 	}
 	return &adapters.Error{Severity: adapters.ScopeFailure, Op: x.request.Op, Status: x.status,
 		Err: fmt.Errorf("%w: the answer is for account %q instead of %q", adapters.ErrUnauthorized, clip(id), account)}
