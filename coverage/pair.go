@@ -160,7 +160,9 @@ func (a *applier) known(e *entityRow, p *pairRow, c *Candidate) (bool, error) {
 }
 
 // is says that d is what was decided last.
-func (p *pairRow) is(d decision) bool { return d.Version == p.version && maps.Equal(d.Digests, p.digests) }
+func (p *pairRow) is(d decision) bool {
+	return d.Version == p.version && maps.Equal(d.Digests, p.digests)
+}
 
 // sameAs says that c is no other decision than d. A decision of another version counts when the source has just been
 // edited, and only the one that stands: what lies behind it may have no part in common with c and would equal anything.

@@ -43,7 +43,7 @@ type stage struct {
 	world    *forgesim.World
 	dir      string
 	requests atomic.Int64
-	at       func(n int64) // at each request of a process
+	at       atomic.Pointer[func(n int64)] // at each request of a process
 }
 
 func newStage(t *testing.T, script string) *stage {
@@ -53,8 +53,9 @@ func newStage(t *testing.T, script string) *stage {
 	require.NoError(t, s.world.Seed(0, 1))
 	face := forgejo.New(s.world, forgejo.Options{})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if n := s.requests.Add(1); s.at != nil {
-			s.at(n)
+		n := s.requests.Add(1)
+		if f := s.at.Load(); f != nil {
+			(*f)(n)
 		}
 		face.ServeHTTP(w, r)
 	}))
@@ -184,17 +185,18 @@ func TestKilledAtEveryRequest(t *testing.T) {
 	require.Greater(t, total, int64(8))
 	step := int64(1)
 	if testing.Short() {
-		step = 4
+		step = 7
 	}
 	for n := int64(1); n <= total; n += step {
 		t.Run(fmt.Sprint("request ", n), func(t *testing.T) {
 			s := newStage(t, "true")
 			s.rewrite(s.script("true"))
-			s.at = func(i int64) {
+			killAt := func(i int64) {
 				if i == n {
 					s.kill()
 				}
 			}
+			s.at.Store(&killAt)
 			s.run("poll")
 			require.GreaterOrEqual(t, s.requests.Load(), n, "it was killed: %s", s.log())
 			for range 2 {
@@ -253,12 +255,13 @@ func TestLabelRemovedBetweenPollAndRun(t *testing.T) {
 	s := newStage(t, "true")
 	s.rewrite(s.script("true"))
 	var once atomic.Bool
-	s.at = func(int64) {
+	act := func(int64) {
 		// The run's own requests come after the poller's last one: the ledger is what tells that the poll is over.
 		if b, _ := os.ReadFile(filepath.Join(s.dir, "log")); bytes.Contains(b, []byte("msg=dispatched")) && once.CompareAndSwap(false, true) {
 			s.do("unlabel on=it as=wes label=bug")
 		}
 	}
+	s.at.Store(&act)
 	s.run("poll")
 	require.True(t, once.Load(), s.log())
 	assert.Zero(t, s.starts(), s.log())
