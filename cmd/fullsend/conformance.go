@@ -15,6 +15,7 @@ import (
 	"github.com/fullsend-ai/discovery/conformance"
 	"github.com/fullsend-ai/discovery/conformance/live"
 	"github.com/fullsend-ai/discovery/conformance/simulated"
+	files "github.com/fullsend-ai/discovery/examples/yamladapter/stage"
 	sim "github.com/fullsend-ai/discovery/internal/forgesim/forgejo"
 	"github.com/fullsend-ai/discovery/internal/poll"
 )
@@ -48,7 +49,7 @@ func newConformanceCmd(e *env) *cobra.Command {
 			return runConformance(c.Context(), e, o)
 		},
 	}
-	c.Flags().StringVar(&o.adapter, "adapter", o.adapter, "which adapter: forgejo")
+	c.Flags().StringVar(&o.adapter, "adapter", o.adapter, "which adapter: forgejo, github or yaml (the example)")
 	c.Flags().StringVar(&o.stage, "stage", o.stage, "which world: sim (also sim:gitea-1.24, sim:gitea-1.27, sim:forgejo), or gitea for a live server that may be filled and thrown away")
 	c.Flags().StringVar(&o.url, "url", "", "address of the live server")
 	c.Flags().StringVar(&o.tokenEnv, "admin-token-env", "FULLSEND_ADMIN_TOKEN", "environment variable with the token of the live server's administrator")
@@ -86,16 +87,22 @@ func runConformance(ctx context.Context, e *env, o conformanceOptions) error {
 
 // conformanceTarget is the adapter over the stage that the flags name.
 func conformanceTarget(e *env, o conformanceOptions) (conformance.Target, error) {
-	if o.stage == "gitea" {
+	switch {
+	case o.adapter == "yaml" && o.stage == "sim":
+		return files.Target(), nil
+	case o.adapter == "github" && o.stage == "sim":
+		return simulated.Target(simulated.GitHub()), nil
+	case o.adapter != "forgejo" && o.stage == "sim":
+		return conformance.Target{}, fmt.Errorf("--adapter %q: this build has forgejo, github and yaml", o.adapter)
+	case o.adapter != "forgejo":
+		return conformance.Target{}, fmt.Errorf("--stage %q: adapter %s has the stage sim", o.stage, o.adapter)
+	case o.stage == "gitea":
 		s, err := liveServer(e, o)
 		return live.Target(s), err
 	}
 	flavours := map[string]sim.Flavour{"sim": sim.Gitea127}
 	for _, f := range []sim.Flavour{sim.Gitea124, sim.Gitea127, sim.Forgejo} {
 		flavours["sim:"+string(f)] = f
-	}
-	if o.adapter != "forgejo" {
-		return conformance.Target{}, fmt.Errorf("--adapter %q: this build has forgejo", o.adapter)
 	}
 	f, ok := flavours[o.stage]
 	if !ok {

@@ -35,6 +35,10 @@ func TestConformanceCommand(t *testing.T) {
 	assert.Equal(t, conformance.Partial, res.Core, "a part of the cases proves a part")
 	assert.NotEmpty(t, res.Passed)
 
+	code, out, _ = conformanceCmd(t, "--case", "plan/stable", "--adapter", "yaml")
+	require.Zero(t, code, out)
+	assert.Contains(t, out, "1 passed, 0 failed, 1 skipped")
+
 	code, out, _ = conformanceCmd(t, "--case", "cost/idle")
 	require.Zero(t, code, out)
 	assert.Contains(t, out, "2 passed, 0 failed")
@@ -42,7 +46,8 @@ func TestConformanceCommand(t *testing.T) {
 
 func TestConformanceUsage(t *testing.T) {
 	for name, args := range map[string][]string{
-		"format": {"--format", "yaml"}, "stage": {"--stage", "moon"}, "adapter": {"--adapter", "none"}, "case": {"--list", "--case", "nothing-such"},
+		"format": {"--format", "yaml"}, "stage": {"--stage", "moon"}, "adapter": {"--adapter", "none"},
+		"stage of another": {"--adapter", "yaml", "--stage", "gitea"}, "no server": {"--stage", "gitea"}, "nothing to compare with": {"--compare"}, "case": {"--list", "--case", "nothing-such"},
 	} {
 		code, _, errs := conformanceCmd(t, args...)
 		assert.Equal(t, 2, code, name)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -327,7 +326,11 @@ func (s *stage) branches(ctx context.Context, repo string, a map[string]string, 
 		}
 	}
 	at := headAt(repo, head, s.login("olga"))
-	if strangers := []string{"stella", "sam", "robo"}; a["head-repo"] != "" || slices.Contains(strangers, a["as"]) {
+	inside, err := s.member(ctx, repo, s.login(a["as"]))
+	if err != nil {
+		return err
+	}
+	if a["head-repo"] != "" || !inside {
 		fork, err := s.fork(ctx, repo, s.login(a["as"]))
 		if err != nil {
 			return err
@@ -339,6 +342,16 @@ func (s *stage) branches(ctx context.Context, repo string, a map[string]string, 
 		s.heads[a["name"]] = at
 	}
 	return s.commit(ctx, at, "main")
+}
+
+// member reports whether somebody may propose a branch of the repository itself.
+func (s *stage) member(ctx context.Context, repo, who string) (bool, error) {
+	err := s.c.do(ctx, s.login("olga"), get, at("/repos/%s/collaborators/%s", repo, who), nil, nil)
+	var no *refusal
+	if errors.As(err, &no) && no.status == http.StatusNotFound {
+		return who == s.login("olga") || who == s.login("lena"), nil
+	}
+	return err == nil, err
 }
 
 func headAt(repo, branch, by string) head { return head{repo, branch, by} }
