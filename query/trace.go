@@ -42,6 +42,7 @@ type Step struct {
 // TraceElement is one element that a quantifier looked at. Truth is of the condition, its standing ignored.
 type TraceElement struct {
 	Key      string    `json:"key"`
+	Name     string    `json:"name,omitempty"` // of a label, which people know rather than its key
 	Writer   string    `json:"writer"`
 	Actor    string    `json:"actor,omitempty"` // stable id
 	At       time.Time `json:"at,omitzero"`
@@ -117,11 +118,18 @@ func (ev *evaluation) stepOfQuantifier(s *Step, q *quantExpr) {
 	for i := range fact.Items {
 		el := &fact.Items[i]
 		s.Elements = append(s.Elements, TraceElement{
-			Key: el.Key, Writer: writerOf(el), Actor: el.Actor.ID, At: el.At,
+			Key: el.Key, Name: nameOf(el), Writer: writerOf(el), Actor: el.Actor.ID, At: el.At,
 			Standing: ev.standing(q, el).String(), Truth: ev.truth(q.where, el), Steps: []Step{ev.step(q.where, el)},
 		})
 	}
 	slices.SortStableFunc(s.Elements, func(a, b TraceElement) int { return strings.Compare(a.Key, b.Key) })
+}
+
+func nameOf(el *Element) string {
+	if f := el.Member(MName); f.Presence == Known && len(f.Values) == 1 {
+		return f.Values[0].Str
+	}
+	return ""
 }
 
 func writerOf(el *Element) string {
@@ -234,7 +242,11 @@ func (s Step) printElements(b *strings.Builder, depth int) {
 			others++
 			continue
 		}
-		fmt.Fprintf(b, "%s%-8s %s by %s, %s%s\n", indent(depth), e.Truth, quote(e.Key), e.Writer, e.Standing, reason(e.Why))
+		what := quote(e.Key)
+		if e.Name != "" {
+			what = fmt.Sprintf("%s (%s)", quote(e.Name), plainText(e.Key))
+		}
+		fmt.Fprintf(b, "%s%-8s %s by %s, %s%s\n", indent(depth), e.Truth, what, e.Writer, e.Standing, reason(e.Why))
 		for _, t := range e.Steps {
 			t.print(b, depth+1)
 		}

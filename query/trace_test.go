@@ -24,7 +24,7 @@ unknown  v1: (state = open or milestone is empty) and label = "bug" and not any 
       true     state = open  [open]
       unknown  milestone is empty  [unknown: the token may not read milestones]
     unknown  label = "bug"
-      true     "k2" by "eve\u001b[2J", undecided
+      true     "bug" (k2) by "eve\u001b[2J", undecided
         true     name = "bug"  ["bug"]
       false    elements that cannot satisfy it: 1
     true     not
