@@ -2,7 +2,10 @@ package jira_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -298,4 +301,62 @@ func TestRequestsAreFlat(t *testing.T) {
 	before := s.meter.count(adapters.Search)
 	require.NoError(t, list(ses, p, everything, time.Time{}).err)
 	assert.Equal(t, 1, s.meter.count(adapters.Search)-before)
+}
+
+// SPEC JI-18: no credential reaches another host, whatever a redirect says; an answer has a size.
+func TestForeignHosts(t *testing.T) {
+	s := newStage(t, face.Options{}, many(1))
+	ses := s.open()
+	inner := s.seen.below
+	s.seen.below = roundTrip(func(r *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "/myself") {
+			return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"https://evil.example/myself"}}, Body: http.NoBody, Request: r}, nil
+		}
+		return inner.RoundTrip(r)
+	})
+	_, err := ses.Health(context.Background())
+	require.ErrorIs(t, err, adapters.ErrProtocol)
+	assert.NotContains(t, s.seen.auth, "evil.example")
+	s.seen.below = roundTrip(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(io.LimitReader(zeros{}, 64<<20)), Request: r}, nil
+	})
+	_, err = ses.Health(context.Background())
+	require.ErrorIs(t, err, adapters.ErrTooLarge)
+	s.seen.below = roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route, with adm in it") })
+	_, err = ses.Health(context.Background())
+	require.ErrorIs(t, err, adapters.ErrUnavailable)
+	assert.NotContains(t, err.Error(), "adm ")
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = '0'
+	}
+	return len(b), nil
+}
+
+// Lint is told what values there are.
+func TestNames(t *testing.T) {
+	both(t, "", func(t *testing.T, s *stage) {
+		l, ok := s.open().(adapters.NameLister)
+		require.True(t, ok)
+		names, known, err := l.Names(context.Background(), query.FStatus)
+		require.NoError(t, err)
+		assert.True(t, known)
+		assert.Equal(t, []string{"Done", "In Progress", "In Review", "To Do"}, names)
+		_, known, err = l.Names(context.Background(), query.FLabel)
+		require.NoError(t, err)
+		assert.False(t, known)
+		u, err := l.Account(context.Background(), s.id("wes"))
+		require.NoError(t, err)
+		assert.Equal(t, s.id("wes"), u.ID)
+		_, err = l.Account(context.Background(), "712020:u999")
+		require.ErrorIs(t, err, adapters.ErrNotFound)
+	})
 }

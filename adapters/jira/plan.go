@@ -238,7 +238,7 @@ func (s *session) costs(fs query.FieldSet, p *plan) []string {
 	}
 	log := "1 for the changelogs of up to 100"
 	if s.dc {
-		read, log = []string{"1 for up to 100 issues by search"}, "1 for the changelog of each"
+		read, log = []string{"1 for each issue"}, "1 for the changelog of each"
 	}
 	add(log, query.FLabel, query.FTitle, query.FBody)
 	add("1 for each 100 comments of one", query.FComment, query.FLastComment)
