@@ -14,6 +14,8 @@ type Cycle struct {
 	Complete  time.Time `json:"complete,omitzero"` // end of the last one in which every scope was complete
 	Fails     int       `json:"fails"`             // in a row in which nothing could be read
 	NotBefore time.Time `json:"not_before,omitzero"`
+	Scanned   int       `json:"scanned"`   // entities that the last cycle looked at
+	Evaluated int       `json:"evaluated"` // queries that it evaluated for them
 }
 
 // maxCycles bounds how many drivers are remembered.

@@ -328,6 +328,7 @@ func (f *pollFlags) note(ctx context.Context, led *coverage.Ledger, s *setup.Set
 		if poll.ExitCode(own) == poll.ExitComplete {
 			c.Complete = c.Ended
 		}
+		c.Scanned, c.Evaluated = evaluated(own)
 		if err := led.NoteCycle(ctx, c); err != nil {
 			return ledgerExit(err)
 		}
@@ -434,4 +435,13 @@ func summarize(log *slog.Logger, sums []poll.Summary) {
 		}
 		log.LogAttrs(context.Background(), slog.LevelInfo, "cycle", s.Attrs()...)
 	}
+}
+
+// evaluated is how many entities a cycle looked at, and how many queries it evaluated for them: what routing costs.
+func evaluated(sums []poll.Summary) (entities, queries int) {
+	for i := range sums {
+		entities += sums[i].Scanned
+		queries += sums[i].Evaluated
+	}
+	return entities, queries
 }

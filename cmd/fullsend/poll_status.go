@@ -96,7 +96,8 @@ func printPoller(w io.Writer, s *statusView) {
 		}
 	}
 	for _, c := range s.Cycles {
-		fmt.Fprintf(w, "driver %s: last cycle ended %s, %s", c.Driver, stamp(c.Ended), age(s.At, c.Ended))
+		fmt.Fprintf(w, "driver %s: last cycle ended %s, %s; %d queries evaluated for %d rows", c.Driver, stamp(c.Ended), age(s.At, c.Ended),
+			c.Evaluated, c.Scanned)
 		if !c.Complete.Equal(c.Ended) {
 			fmt.Fprintf(w, "; last complete one %s, %s", stamp(c.Complete), age(s.At, c.Complete))
 		}
@@ -140,7 +141,11 @@ func printScope(w io.Writer, s *coverage.ScopeSnapshot) {
 	}
 	t.Flush()
 	for _, a := range s.Agenda {
-		fmt.Fprintf(w, "  agenda: %d %s, %d due, oldest since %s, next %s\n", a.Count, a.Why, a.Due, stamp(a.Oldest), stamp(a.Next))
+		why := a.Why
+		if why == coverage.WhyDue {
+			why = "wait for an instant"
+		}
+		fmt.Fprintf(w, "  agenda: %d %s, %d due now, oldest since %s, next %s\n", a.Count, why, a.Due, stamp(a.Oldest), stamp(a.Next))
 	}
 }
 

@@ -67,7 +67,9 @@ type tick struct {
 
 // cycled is the end of one driver's cycle.
 type cycled struct {
-	driver string
+	scanned   int // entities
+	evaluated int // queries
+	driver    string
 	watch.Outcome
 	err error // of the ledger
 }
@@ -214,6 +216,7 @@ func (w *watcher) cycle(ctx context.Context, cur *loaded, driver string, began t
 		c.Complete = code == poll.ExitComplete && !failed
 	}
 	summarize(w.log, sums)
+	c.scanned, c.evaluated = evaluated(sums)
 	if ctx.Err() == nil {
 		c.err = err
 	}
@@ -250,7 +253,7 @@ func (w *watcher) finished(ctx context.Context, c cycled) error {
 	case ctx.Err() != nil:
 		return nil
 	}
-	last.Driver = c.driver
+	last.Driver, last.Scanned, last.Evaluated = c.driver, c.scanned, c.evaluated
 	if err := w.led.NoteCycle(ctx, last); err != nil {
 		return ledgerExit(err)
 	}

@@ -3,9 +3,12 @@ package poll
 import (
 	"context"
 	"encoding/json"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fullsend-ai/discovery/adapters"
 	"github.com/fullsend-ai/discovery/coverage"
@@ -64,9 +67,11 @@ func (j *judge) decide(ctx context.Context, ref scope.Ref, f *query.Facts, now t
 	comp.router.Route(f, views, now, &j.answer)
 	j.run.sum.Evaluated += j.answer.Evaluated
 	v := verdict{until: j.answer.Until, rests: slices.Clone(j.answer.RestsOn), needs: slices.Clone(j.answer.Needs)}
-	for _, h := range j.fold() {
+	folds := j.fold()
+	for i, d := range j.ask(ctx, folds, ref, f, views, now) {
+		h := folds[i]
 		if len(h.match) > 0 {
-			j.candidate(ctx, &v, h.harness, h.match, ref, f, views, now)
+			j.candidate(&v, h.harness, h.match, &d, f, views, now)
 		} else {
 			v.undecided = append(v.undecided, j.run.t.Harnesses[h.harness].Name)
 		}
@@ -105,13 +110,55 @@ func (j *judge) fold() []fold {
 	return j.folds
 }
 
-// candidate adds harness h, which the entity matches by the given queries.
-func (j *judge) candidate(ctx context.Context, v *verdict, h int, qs []*query.Bound, ref scope.Ref, f *query.Facts, views []query.View, now time.Time) {
+// together is how many matching harnesses are asked side by side: below it, starting goroutines costs more than the
+// triggers do.
+const together = 8
+
+// ask decides for every harness that matches, in the order of folds: their triggers are independent of each other. The
+// decision of a harness that does not match is zero.
+func (j *judge) ask(ctx context.Context, folds []fold, ref scope.Ref, f *query.Facts, views []query.View, now time.Time) []acquire.Decision {
+	ds := make([]acquire.Decision, len(folds))
+	one := func(i int) {
+		if len(folds[i].match) == 0 {
+			return
+		}
+		hn := &j.run.t.Harnesses[folds[i].harness]
+		ds[i] = acquire.Decide(ctx, &acquire.Match{
+			Queries: folds[i].match, Trigger: hn.Trigger, Self: hn.Self, Ref: ref, Facts: f,
+			View: views[j.run.t.comp.view(hn.Threshold)], Now: now,
+		}, j.stuck)
+	}
+	if len(folds) < together {
+		for i := range folds {
+			one(i)
+		}
+		return ds
+	}
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for part := range slices.Chunk(indices(len(folds)), together) {
+		g.Go(func() error {
+			for _, i := range part {
+				one(i)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // no part fails
+	return ds
+}
+
+func indices(n int) []int {
+	is := make([]int, n)
+	for i := range is {
+		is[i] = i
+	}
+	return is
+}
+
+// candidate adds harness h, which the entity matches by the given queries and which decides d.
+func (j *judge) candidate(v *verdict, h int, qs []*query.Bound, d *acquire.Decision, f *query.Facts, views []query.View, now time.Time) {
 	hn := &j.run.t.Harnesses[h]
-	view := views[j.run.t.comp.view(hn.Threshold)]
-	d := acquire.Decide(ctx, &acquire.Match{
-		Queries: qs, Trigger: hn.Trigger, Self: hn.Self, Ref: ref, Facts: f, View: view, Now: now,
-	}, j.stuck)
 	v.rests = append(v.rests, d.RestsOn...)
 	if d.Trigger == query.VerdictUnknown {
 		v.undecided = append(v.undecided, hn.Name)
