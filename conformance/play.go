@@ -230,6 +230,10 @@ func (p *player) name(n string) (string, error) {
 	if n == "lag" {
 		return p.lag()
 	}
+	if who, ok := strings.CutSuffix(n, ".upper"); ok {
+		v, err := p.name(who)
+		return strings.ToUpper(v), err
+	}
 	who, isID := strings.CutSuffix(n, ".id")
 	v := who
 	if w, ok := p.place.Names[who]; ok {

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -151,4 +153,37 @@ func TestWhatARunOwes(t *testing.T) {
 	res = conformance.Report(stopped, claims(query.FHead, query.OpStartsWith, query.Sweep))
 	assert.Equal(t, []string{"not head starts with of change_proposal in the sweep"}, res.Untested)
 	assert.Equal(t, conformance.NotConformant, res.Core)
+}
+
+// A provider that is only eventually consistent is asked again, as its author's schedule says, and no other is.
+func TestRetry(t *testing.T) {
+	f := simulated.Forgejo(api.Gitea127)
+	f.Adapter = mutant{session: func(b *broken) {
+		windows := 0
+		b.eachPage(func(w adapters.Walk, p *adapters.Page) {
+			if w.Kind != query.Changes || w.Pointers {
+				return
+			}
+			if windows++; windows == 2 {
+				p.Items = nil // the index has not heard of it yet
+			}
+		}, nil)
+	}}
+	tg := simulated.Target(f)
+	tg.Match = "walks/within-a-second"
+	require.NotEmpty(t, conformance.Report(t.Context(), tg).Failed)
+	tg.Retry = []time.Duration{time.Millisecond, time.Millisecond}
+	assert.Empty(t, conformance.Report(t.Context(), tg).Failed)
+}
+
+// SPEC CF-91: cases that are played at once are reported in their own order.
+func TestParallel(t *testing.T) {
+	tg := simulated.Target(simulated.Forgejo(api.Gitea127))
+	tg.Match = "plan"
+	one := conformance.Report(t.Context(), tg)
+	var mu sync.Mutex
+	told := 0
+	tg.Parallel, tg.Progress = 4, func(string, bool) { mu.Lock(); defer mu.Unlock(); told++ }
+	assert.Equal(t, one, conformance.Report(t.Context(), tg))
+	assert.Equal(t, len(one.Passed), told)
 }

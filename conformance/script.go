@@ -54,7 +54,7 @@ func pairs(words []string) (map[string]string, error) {
 	return out, nil
 }
 
-var placeholder = regexp.MustCompile(`\{[a-z][a-z0-9-]*(\.id)?\}`)
+var placeholder = regexp.MustCompile(`\{[a-z][a-z0-9-]*(\.id|\.upper)?\}`)
 
 // expand replaces {name}; what lookup does not know stands for itself.
 func expand(s string, lookup func(string) (string, error)) (string, error) {
