@@ -474,7 +474,7 @@ func (p *player) run(full bool, stopAfter int) error {
 	p.tap.mu.Unlock()
 	p.missed = p.sum.Missed
 	p.sink.got = nil
-	if _, _, err := p.engine.Deliver(p.ctx, poll.Hand{Driver: p.sink, Spec: dispatch.Draft, Now: p.place.Config.Now}); err != nil {
+	if _, _, err := p.engine.Deliver(p.ctx, poll.Hand{Driver: p.sink, Spec: dispatch.Declared, Now: p.place.Config.Now}); err != nil {
 		return fmt.Errorf("deliver: %w", err)
 	}
 	p.learnKeys()

@@ -81,7 +81,7 @@ func boundRuns(t *testing.T, r *rig) {
 func openBinary(t *testing.T) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "fullsend")
-	msg, err := exec.CommandContext(t.Context(), "go", "build", "-C", "..", "-ldflags", "-X main.spec=v1", "-o", out, "./cmd/fullsend").CombinedOutput()
+	msg, err := exec.CommandContext(t.Context(), "go", "build", "-C", "..", "-o", out, "./cmd/fullsend").CombinedOutput()
 	require.NoError(t, err, "build fullsend: %s", msg)
 	return out
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/fullsend-ai/discovery/internal/dispatch"
 	"github.com/fullsend-ai/discovery/internal/forgesim"
 	"github.com/fullsend-ai/discovery/internal/forgesim/forgejo"
 	"github.com/fullsend-ai/discovery/internal/poll"
@@ -30,7 +29,6 @@ const asProgram = "FULLSEND_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		spec = dispatch.Complete // the gate is open in this program only
 		main()
 		return
 	}

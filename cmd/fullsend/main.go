@@ -23,13 +23,10 @@ import (
 // version is set by the build.
 var version = "dev"
 
-// spec replaces, where a build sets it, what dispatch.Declared says. Tests open the gate with it.
-var spec string
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	code := execute(ctx, os.Args[1:], &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.LookupEnv, spec: spec})
+	code := execute(ctx, os.Args[1:], &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.LookupEnv})
 	stop()
 	os.Exit(code)
 }
@@ -41,7 +38,7 @@ type env struct {
 	err    io.Writer
 	getenv func(string) (string, bool)
 
-	spec    string // what the build declares of its specification; "" is dispatch.Declared
+	spec    string // replaces, in tests, what dispatch.Declared says; "" does not
 	program string // what runs are started as; "" is this program
 
 	verbose bool

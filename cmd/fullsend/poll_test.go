@@ -29,6 +29,7 @@ type rig struct {
 	world *forgesim.World
 	dir   string
 	token string
+	spec  string // what the version says of its specification; "" is the truth
 }
 
 func newRig(t *testing.T) *rig {
@@ -78,7 +79,7 @@ type outcome struct {
 
 func (r *rig) run(args ...string) outcome {
 	var out, errs bytes.Buffer
-	e := &env{in: strings.NewReader(""), out: &out, err: &errs, getenv: func(k string) (string, bool) {
+	e := &env{in: strings.NewReader(""), out: &out, err: &errs, spec: r.spec, getenv: func(k string) (string, bool) {
 		return r.token, k == "TOKEN" && r.token != ""
 	}}
 	code := execute(context.Background(), args, e)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/fullsend-ai/discovery/internal/dispatch"
 	"github.com/fullsend-ai/discovery/internal/poll"
 )
 
@@ -68,9 +69,10 @@ func (s *stage) read(name string) string {
 	return string(b)
 }
 
-// SPEC RU-36: the gate of the specification is closed unless a build opens it.
+// SPEC RU-36: a version whose specification is a draft starts nothing.
 func TestClosedWhileTheSpecificationIsADraft(t *testing.T) {
 	r := newRig(t)
+	r.spec = dispatch.Draft
 	o := r.poll("--output-driver", "exec")
 	assert.Equal(t, poll.ExitError, o.code)
 	assert.Contains(t, o.err, "draft")

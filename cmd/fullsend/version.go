@@ -15,7 +15,7 @@ func newVersionCmd(e *env) *cobra.Command {
 		Short: "Print the version of the program and of the protocols that it speaks",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(e.out, "fullsend %s (%s, %s/%s)\nquery language v1, semantics %d\nentity-source/v1-draft, authorization/v2-draft, dispatch/v1-draft\n",
+			_, err := fmt.Fprintf(e.out, "fullsend %s (%s, %s/%s)\nquery language v1, semantics %d\nentity-source/v1, authorization/v2, dispatch/v1\n",
 				version, runtime.Version(), runtime.GOOS, runtime.GOARCH, query.SemanticsVersion)
 			return err
 		},

@@ -299,7 +299,7 @@ func (s *sim) cycle(clean bool) error {
 		s.say("  %s: scanned %d matched %d left %d unknown %d emitted %d missed %d read %v %v", sum.Kind, sum.Scanned, sum.Matched, sum.Left, sum.Unknown, sum.Emitted, sum.Missed, sum.Read, sum.Incomplete)
 	}
 	if err == nil && !s.life.dead {
-		_, _, err = s.engine.Deliver(ctx, poll.Hand{Driver: s.hands(), Spec: dispatch.Draft, Now: s.local, Limit: s.limit})
+		_, _, err = s.engine.Deliver(ctx, poll.Hand{Driver: s.hands(), Spec: dispatch.Declared, Now: s.local, Limit: s.limit})
 	}
 	s.wire.hooks = map[int][]string{}
 	s.life.plan = crash{}

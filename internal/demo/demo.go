@@ -193,7 +193,7 @@ func (st *stage) play(ctx context.Context, c chapter) error {
 		}
 	}
 	st.records.got = nil
-	if _, _, err := st.engine.Deliver(ctx, poll.Hand{Driver: st.records, Spec: dispatch.Draft, Now: time.Now}); err != nil {
+	if _, _, err := st.engine.Deliver(ctx, poll.Hand{Driver: st.records, Spec: dispatch.Declared, Now: time.Now}); err != nil {
 		return err
 	}
 	search, other := requests(sums)

@@ -21,9 +21,10 @@ const JSON = "json"
 // Complete is what records say when the specification is complete.
 const Complete = "v1"
 
-// Declared is what this build says of its specification. It is the one place that opens the gate of ADR 0149: Complete,
-// once SPEC declares entity-source/v1 and authorization/v2 complete.
-const Declared = Draft
+// Declared is what this version says of its specification, and the one place that opens or closes the gate of ADR 0149:
+// SPEC declares entity-source/v1 and authorization/v2 complete. A version that changes either beyond what it allows goes
+// back to Draft.
+const Declared = Complete
 
 // What the gate refuses with.
 var (

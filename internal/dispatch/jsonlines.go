@@ -194,3 +194,7 @@ func wholeLines(f *os.File, size int64) (int64, error) {
 	size -= int64(len(rest))
 	return size, f.Truncate(size)
 }
+
+// Ask knows of no run: a hand-over ends within the process that makes it, so a record that was claimed before and has no
+// receipt belongs to a process that died. It is offered again, under the same decision.
+func (l *Lines) Ask(context.Context, []Record) ([]coverage.Receipt, error) { return nil, nil }

@@ -71,7 +71,7 @@ func run(ctx context.Context, out io.Writer, dir, folder, role, text string) err
 	if err != nil {
 		return err
 	}
-	if _, _, err := e.Deliver(ctx, poll.Hand{Driver: printer{out}, Spec: dispatch.Draft, Now: time.Now}); err != nil {
+	if _, _, err := e.Deliver(ctx, poll.Hand{Driver: printer{out}, Spec: dispatch.Declared, Now: time.Now}); err != nil {
 		return err
 	}
 	var errs []error
