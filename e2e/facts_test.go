@@ -13,7 +13,7 @@ import (
 	"github.com/fullsend-ai/discovery/e2e/internal/gitea"
 )
 
-// TestServerFacts pins what docs/spec-parts/FJ-measured.md says of the server and the Forgejo adapter stands on. When a
+// TestServerFacts pins what docs/providers/gitea-measured.md says of the server and the Forgejo adapter stands on. When a
 // newer server breaks one of them, this fails before the adapter does.
 func TestServerFacts(t *testing.T) {
 	s, _ := startServer(t)

@@ -59,13 +59,13 @@ func open(ctx context.Context, _ conformance.Wish) (*conformance.Place, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return &conformance.Place{
-		Stage:   s,
-		Config:  adapters.Config{BaseURL: "file://" + filepath.ToSlash(dir), Container: home, Now: s.World.Now},
-		Token:   func(string) (string, error) { return "", nil },
-		Names:   names,
-		ID:      s.id,
-		After:   true,
-		Close:   func() { os.RemoveAll(dir) },
+		Stage:  s,
+		Config: adapters.Config{BaseURL: "file://" + filepath.ToSlash(dir), Container: home, Now: s.World.Now},
+		Token:  func(string) (string, error) { return "", nil },
+		Names:  names,
+		ID:     s.id,
+		After:  true,
+		Close:  func() { os.RemoveAll(dir) },
 	}, nil
 }
 
