@@ -110,6 +110,9 @@ func (f *pollFlags) load(e *env) (*setup.Setup, error) {
 	if err != nil {
 		return nil, exit{poll.ExitError, err}
 	}
+	if len(s.Targets) == 0 {
+		e.logger().Warn("nothing to poll: no harness asks about a scope of config.yaml", "input_drivers", len(s.Config.InputDrivers))
+	}
 	return s, nil
 }
 
@@ -125,7 +128,7 @@ func (f *pollFlags) ledger(ctx context.Context, e *env) (*coverage.Ledger, func(
 	case f.dryRun && fresh:
 		store = coverage.NewMemory()
 	default:
-		store, err = coverage.OpenFile(ctx, f.state, coverage.FileOptions{Wait: f.wait, Version: version})
+		store, err = coverage.OpenFile(ctx, f.state, coverage.FileOptions{Wait: f.wait, Version: version, ReadOnly: f.dryRun})
 		if err == nil && f.dryRun {
 			store, err = copyOf(ctx, store)
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -319,7 +320,30 @@ func TestDryRunWritesNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{filepath.Join(r.dir, ".fullsend")}, left)
 	assert.Equal(t, r.bugs(), keys(t, r.poll()), "a dry run takes nothing away")
-	assert.Empty(t, keys(t, r.poll("--dry-run")))
+	files := func() map[string]time.Time {
+		at := map[string]time.Time{}
+		require.NoError(t, filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+			require.NoError(t, err)
+			fi, err := d.Info()
+			at[path] = fi.ModTime()
+			return err
+		}))
+		return at
+	}
+	before := files()
+	o = r.poll("--dry-run")
+	assert.Equal(t, poll.ExitComplete, o.code, o.err)
+	assert.Empty(t, keys(t, o))
+	assert.Equal(t, before, files(), "nor beside the ledger that is there")
+}
+
+// A folder that asks about nothing is complete, and says that it is empty.
+func TestNothingToPoll(t *testing.T) {
+	r := newRig(t)
+	require.NoError(t, os.RemoveAll(filepath.Join(r.dir, ".fullsend", "harness")))
+	o := r.poll()
+	assert.Equal(t, poll.ExitComplete, o.code, o.err)
+	assert.Contains(t, o.err, "nothing to poll")
 }
 
 // One search per scope and cycle, however many harnesses ask. SPEC UB-1.

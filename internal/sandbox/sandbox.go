@@ -58,7 +58,7 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // Check refuses what no program could be given as it stands.
 func (s *Spec) Check() error {
 	if len(s.Command) == 0 || s.Command[0] == "" {
-		return fmt.Errorf("%w: no command is configured", ErrSpec)
+		return fmt.Errorf("%w: no command is configured: write run: {command: [program, argument]} into config.yaml", ErrSpec)
 	}
 	for _, a := range s.Command {
 		if strings.ContainsRune(a, 0) {
