@@ -96,7 +96,7 @@ func need(a adapters.Adapter, cat *query.Catalogue, text string) error {
 
 // able skips a case whose verbs the stage does not know.
 func (p *player) able() error {
-	if p.place.RealTime && (p.c.recheck > 0 || p.c.budget > 0 || slices.Contains(p.c.Needs, "clock")) {
+	if p.place.RealTime && (p.c.recheck > 0 || p.c.budget > 0 || slices.Contains(p.c.Needs, "clock") || p.c.waits()) {
 		return skip{why: "the case waits for a clock that cannot be moved", fault: true}
 	}
 	for _, l := range slices.Concat(p.c.setup, p.c.steps) {

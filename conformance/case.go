@@ -69,6 +69,20 @@ func (c *Case) words() []string {
 	return sortedKeys(seen)
 }
 
+// waits reports whether a fault is followed by a time in which its backoff passes.
+func (c *Case) waits() bool {
+	faulty := false
+	for _, l := range c.steps {
+		faulty = faulty || l.words[0] == "fault"
+		if by, ok := strings.CutPrefix(l.words[len(l.words)-1], "by="); ok && l.words[0] == "advance" && faulty {
+			if d, err := time.ParseDuration(by); err != nil || d > time.Minute {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // makes counts the entities that the case makes.
 func (c *Case) makes() int {
 	n := 0

@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 		assert.NoError(t, err, "%s", out)
 		assert.Contains(t, string(out), " 0 differences")
 	})
-	for _, group := range []string{"identity", "search", "claims", "people", "reading", "cost", "plan", "faults"} {
+	for _, group := range []string{"identity", "search", "claims", "people", "reading", "cost", "plan", "caps", "faults", "walks"} {
 		t.Run(group, func(t *testing.T) {
 			out, err := fullsend("--stage", "gitea", "--case", group, "--parallel", "6", "--format", "json")
 			var res struct {
