@@ -34,7 +34,9 @@ type asked struct {
 
 // plans is the answer to opPlan.
 type plans struct {
-	Text string `json:"text"`
+	Text string    `json:"text"` // for people, what was logged included
+	Log  string    `json:"log,omitempty"`
+	View *planView `json:"view,omitempty"` // absent when nothing could be loaded
 }
 
 // pollerView is the poller that holds the ledger.
@@ -126,8 +128,14 @@ func (a *answers) plan(ctx context.Context) (any, error) {
 	own := &env{in: a.e.in, out: &out, err: &errs, getenv: a.e.getenv, verbose: a.e.verbose, logJSON: a.e.logJSON, spec: a.e.spec}
 	f := *a.f
 	f.meters = nil
-	err := runPlan(ctx, own, &f)
-	return plans{errs.String() + out.String()}, err
+	views, err := compilePlans(ctx, own, &f)
+	p := plans{Log: errs.String()}
+	if views != nil {
+		printPlans(&out, views)
+		p.View = viewOf(views)
+	}
+	p.Text = p.Log + out.String()
+	return p, err
 }
 
 func (a *answers) view() *pollerView {

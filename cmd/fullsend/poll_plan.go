@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -14,45 +15,85 @@ import (
 )
 
 func newPollPlanCmd(e *env, f *pollFlags) *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	c := &cobra.Command{
 		Use:   "plan",
 		Short: "Show the one search of every scope, what it leaves to the local check and why, and what it costs",
-		Args:  cobra.NoArgs,
+		Example: `  fullsend poll plan
+  fullsend poll plan --json | jq '.scopes[].searches'`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var p plans
 			ok, err := f.ask(c.Context(), opPlan, asked{Dir: absolute(f.dir)}, &p)
 			if !ok {
-				return runPlan(c.Context(), e, f)
+				return runPlan(c.Context(), e, f, asJSON)
 			}
-			if _, werr := io.WriteString(e.out, p.Text); werr != nil {
+			if werr := p.print(e, asJSON); werr != nil {
 				return werr
+			}
+			if asJSON && p.View == nil && err == nil {
+				return exit{poll.ExitError, errors.New("the poller that holds the ledger is of a version that gives no plan as JSON")}
 			}
 			return err
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON of schema plan/v1")
+	return c
 }
 
-func runPlan(ctx context.Context, e *env, f *pollFlags) error {
-	s, err := f.load(e)
-	if err != nil {
+// print shows what a poller answered.
+func (p *plans) print(e *env, asJSON bool) error {
+	if !asJSON {
+		_, err := io.WriteString(e.out, p.Text)
 		return err
 	}
-	plans := poll.New(poll.Options{Targets: s.Targets, Log: e.logger()}).Plans(ctx)
+	if _, err := io.WriteString(e.err, p.Log); err != nil || p.View == nil {
+		return err
+	}
+	return encodePlan(e.out, p.View)
+}
+
+func runPlan(ctx context.Context, e *env, f *pollFlags, asJSON bool) error {
+	views, err := compilePlans(ctx, e, f)
+	if views == nil {
+		return err
+	}
+	if !asJSON {
+		printPlans(e.out, views)
+	} else if werr := encodePlan(e.out, viewOf(views)); werr != nil {
+		return werr
+	}
+	return err
+}
+
+// compilePlans plans what the folder says. The error may be an exit code beside the plans; without plans nothing could
+// be loaded.
+func compilePlans(ctx context.Context, e *env, f *pollFlags) ([]poll.PlanView, error) {
+	s, err := f.load(e)
+	if err != nil {
+		return nil, err
+	}
+	views := poll.New(poll.Options{Targets: s.Targets, Log: e.logger()}).Plans(ctx)
 	read, refused := 0, s.Diagnostics.Failed()
-	for i := range plans {
-		if plans[i].Err == nil {
+	for i := range views {
+		if views[i].Err == nil {
 			read++
 		}
-		refused = refused || plans[i].Err != nil || len(plans[i].Refused) > 0
-		printPlan(e.out, &plans[i])
+		refused = refused || views[i].Err != nil || len(views[i].Refused) > 0
 	}
 	switch {
-	case read == 0 && len(plans) > 0:
-		return exit{code: poll.ExitError}
+	case read == 0 && len(views) > 0:
+		return views, exit{code: poll.ExitError}
 	case refused:
-		return exit{code: poll.ExitIncomplete}
+		return views, exit{code: poll.ExitIncomplete}
 	}
-	return nil
+	return views, nil
+}
+
+func printPlans(w io.Writer, views []poll.PlanView) {
+	for i := range views {
+		printPlan(w, &views[i])
+	}
 }
 
 func printPlan(w io.Writer, p *poll.PlanView) {
@@ -88,9 +129,9 @@ func printWeakened(w io.Writer, ws []query.Weakening) {
 	var reasons []string
 	tests := map[string][]string{}
 	for _, x := range ws {
-		text := "everything"
-		if x.Leaf.Field != 0 {
-			text = strings.TrimSpace(x.Leaf.String())
+		text := leafText(&x)
+		if text == "" {
+			text = "everything"
 		}
 		if sources[x.Why] == nil {
 			sources[x.Why] = map[string][]string{}
