@@ -43,6 +43,7 @@ type pollFlags struct {
 	catchUpText string
 	catchUp     watch.CatchUp
 	meters      map[string]*poll.Meter // of credentials, kept over changes of the configuration
+	print       fingerprint            // of the folder, before it was loaded
 }
 
 func newPollCmd(e *env) *cobra.Command {
@@ -182,6 +183,9 @@ func runPoll(ctx context.Context, e *env, f *pollFlags) error {
 	}
 	f.meters = map[string]*poll.Meter{}
 	saveMemory(e)
+	if f.watch { // before it is loaded: what changes meanwhile is taken up by the first cycle
+		f.print, _ = fingerprintOf(f.dir)
+	}
 	s, err := f.load(e)
 	if err != nil {
 		return err

@@ -79,7 +79,7 @@ func newWatcher(e *env, f *pollFlags, s *setup.Setup, led *coverage.Ledger, out 
 		e: e, f: f, log: e.logger(), led: led, bars: newProgress(e),
 		want: make(chan struct{}, 1), done: make(chan cycled), ticks: map[string]*tick{},
 	}
-	w.print, _ = fingerprintOf(f.dir)
+	w.print = f.print
 	w.now = w.loaded(s, out)
 	return w
 }
@@ -278,7 +278,9 @@ func (w *watcher) reload() {
 	if err == nil && print == w.print {
 		return
 	}
-	fresh := err == nil
+	if err != nil {
+		print = fingerprint{} // what is back as it was is a change, too
+	}
 	var s *setup.Setup
 	if err == nil {
 		s, err = w.f.load(w.e)
@@ -291,9 +293,7 @@ func (w *watcher) reload() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if fresh {
-		w.print = print
-	}
+	w.print = print
 	if w.bad = err; err != nil {
 		w.log.Error("the configuration has changed and cannot be used: reading goes on with the old one, nothing is handed over", "error", err)
 		return

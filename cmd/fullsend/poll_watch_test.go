@@ -157,6 +157,15 @@ func TestWatch(t *testing.T) {
 	r.write("config.yaml", string(good))
 	w.until("sent after all", func() bool { return strings.Contains(w.out.String(), "acme/widgets#121") })
 
+	// A folder that was away, as while a checkout is exchanged, is taken up again, also when it comes back as it was.
+	dir := filepath.Join(r.dir, ".fullsend")
+	require.NoError(t, os.Rename(dir, dir+".away"))
+	w.until("said so again", func() bool { return strings.Contains(w.err.String(), "no such file or directory") })
+	require.NoError(t, os.Rename(dir+".away", dir))
+	r.do("advance by=1m\ncreate as=olga title=Fresher labels=bug")
+	w.until("sent as before", func() bool { return strings.Contains(w.out.String(), "acme/widgets#122") })
+	assert.Empty(t, r.statusNow().Poller.Config)
+
 	assert.Equal(t, poll.ExitComplete, w.end(), w.err.String())
 	_, err = os.Lstat(r.state() + ".sock")
 	require.ErrorIs(t, err, os.ErrNotExist)
