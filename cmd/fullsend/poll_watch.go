@@ -24,6 +24,8 @@ const (
 	stopWithin = 5 * time.Second
 	// lookAround is how often the loop looks at the clock, which may have jumped.
 	lookAround = 30 * time.Second
+	// nothingToPoll is how often the folder is read again while nothing in it asks for a cycle.
+	nothingToPoll = 5 * time.Second
 	// handEvery is how often receipts are taken in and what waits for its next try is handed over, between cycles.
 	handEvery = 10 * time.Second
 	// owingEvery is how often what is owed is said again.
@@ -157,6 +159,9 @@ func (w *watcher) idle(now time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	wait := lookAround
+	if len(w.ticks) == 0 {
+		wait = nothingToPoll
+	}
 	for _, t := range w.ticks {
 		if t.since.IsZero() {
 			wait = min(wait, max(t.schedule.Wake().Sub(now), 0))
@@ -168,11 +173,14 @@ func (w *watcher) idle(now time.Time) time.Duration {
 // start begins a cycle of every driver that is due and not at work.
 func (w *watcher) start(ctx context.Context) error {
 	now := time.Now().Round(0) // the wall clock: a machine that sleeps has slept
-	due := w.due(now)
-	if len(due) == 0 {
+	due, polled := w.due(now)
+	if polled && len(due) == 0 {
 		return nil
 	}
 	w.reload()
+	if !polled { // nothing asked for a cycle; now something may
+		due, _ = w.due(now)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, name := range due {
@@ -188,7 +196,8 @@ func (w *watcher) start(ctx context.Context) error {
 	return nil
 }
 
-func (w *watcher) due(now time.Time) (names []string) {
+// due lists the drivers whose time has come; polled says that there is any driver with something to poll.
+func (w *watcher) due(now time.Time) (names []string, polled bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for name, t := range w.ticks {
@@ -197,7 +206,7 @@ func (w *watcher) due(now time.Time) (names []string) {
 		}
 	}
 	sort.Strings(names)
-	return names
+	return names, len(w.ticks) > 0
 }
 
 // cycle runs one cycle of one driver and hands over what it found.

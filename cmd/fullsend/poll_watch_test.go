@@ -166,6 +166,14 @@ func TestWatch(t *testing.T) {
 	w.until("sent as before", func() bool { return strings.Contains(w.out.String(), "acme/widgets#122") })
 	assert.Empty(t, r.statusNow().Poller.Config)
 
+	// Nor does it stop looking when nothing asks for anything.
+	harnesses := filepath.Join(dir, "harness")
+	require.NoError(t, os.Rename(harnesses, harnesses+".away"))
+	w.until("empty", func() bool { return strings.Contains(w.err.String(), "nothing to poll") })
+	require.NoError(t, os.Rename(harnesses+".away", harnesses))
+	r.do("advance by=1m\ncreate as=olga title=Freshest labels=bug")
+	w.until("sent by the harnesses that are back", func() bool { return strings.Contains(w.out.String(), "acme/widgets#123") })
+
 	assert.Equal(t, poll.ExitComplete, w.end(), w.err.String())
 	_, err = os.Lstat(r.state() + ".sock")
 	require.ErrorIs(t, err, os.ErrNotExist)
