@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"sort"
 	"sync"
@@ -44,7 +46,8 @@ type watcher struct {
 	want    chan struct{} // a hand-over, of drivers that may wait for room
 	done    chan cycled
 	running int
-	owed    time.Time // when what is owed was said last
+	file    fs.FileInfo // of the ledger that is held
+	owed    time.Time   // when what is owed was said last
 
 	mu    sync.Mutex // guards what the control socket shows
 	now   *loaded
@@ -82,6 +85,7 @@ func newWatcher(e *env, f *pollFlags, s *setup.Setup, led *coverage.Ledger, out 
 		want: make(chan struct{}, 1), done: make(chan cycled), ticks: map[string]*tick{},
 	}
 	w.print = f.print
+	w.file, _ = os.Stat(f.state)
 	w.now = w.loaded(s, out)
 	return w
 }
@@ -196,6 +200,19 @@ func (w *watcher) start(ctx context.Context) error {
 	return nil
 }
 
+// inPlace finds out that the ledger file was taken away or exchanged: what is written is lost with the process then, and
+// another poller may be at work by now.
+func (w *watcher) inPlace() error {
+	fi, err := os.Stat(w.f.state)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the ledger file: %w", err)
+	case err != nil || !os.SameFile(fi, w.file):
+		return fmt.Errorf("the ledger %s was taken away or exchanged under this poller, which ends", w.f.state)
+	}
+	return nil
+}
+
 // due lists the drivers whose time has come; polled says that there is any driver with something to poll.
 func (w *watcher) due(now time.Time) (names []string, polled bool) {
 	w.mu.Lock()
@@ -212,7 +229,7 @@ func (w *watcher) due(now time.Time) (names []string, polled bool) {
 // cycle runs one cycle of one driver and hands over what it found.
 func (w *watcher) cycle(ctx context.Context, cur *loaded, driver string, began time.Time) cycled {
 	c := cycled{driver: driver, Outcome: watch.Outcome{Began: began}}
-	if c.err = w.f.room(); c.err != nil {
+	if c.err = errors.Join(w.inPlace(), w.f.room()); c.err != nil {
 		return c
 	}
 	mine := func(t *poll.Target) bool { return t.Driver == driver }

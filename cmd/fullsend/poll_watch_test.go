@@ -240,6 +240,17 @@ func TestWatchBacksOff(t *testing.T) {
 	assert.Equal(t, poll.ExitComplete, w.end())
 }
 
+// SPEC PO-15: a ledger that was taken away is not written to on and on: another poller would begin anew beside this one.
+func TestLedgerTakenAway(t *testing.T) {
+	r := newRig(t)
+	r.every("1s")
+	w := r.watch()
+	w.until("first cycle", func() bool { return w.cycles() >= 1 && len(r.statusNow().Cycles) == 1 })
+	require.NoError(t, os.Remove(r.state()))
+	w.until("said so", func() bool { return strings.Contains(w.err.String(), "was taken away or exchanged") })
+	assert.Equal(t, poll.ExitError, w.end())
+}
+
 func TestWatchUsage(t *testing.T) {
 	r := newRig(t)
 	for _, args := range [][]string{{"--watch", "--dry-run"}, {"--watch", "--full"}, {"--watch", "--catch-up", "all"}} {
