@@ -5,7 +5,7 @@ CHECKS      ?= 1000
 FUZZTIME    ?= 20s
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build test race demo e2e lint bench bench-route bench-poll bench-plots fuzz schema workflows jql-check clean
+.PHONY: build test race demo e2e e2e-full lint bench bench-route bench-poll bench-plots fuzz schema workflows jql-check clean
 
 build: ## the binary, at bin/fullsend
 	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/fullsend
@@ -14,13 +14,16 @@ test: ## all tests with full property counts
 	RAPID_CHECKS=$(CHECKS) go test -timeout 20m ./...
 
 race: ## the same tests, short, under the race detector
-	RAPID_CHECKS=30 go test -race -short -timeout 20m ./...
+	RAPID_CHECKS=150 go test -race -short -timeout 20m ./...
 
 demo: build ## the whole path on a simulated forge, in under a minute
 	$(BIN) demo
 
 e2e: build ## the whole path against a real Gitea server
-	cd e2e && go test -timeout 30m -count=1 -v ./...
+	cd e2e && go test -short -timeout 15m -count=1 -v ./...
+
+e2e-full: build ## the same with every group of the conformance suite on the real server; takes half an hour
+	cd e2e && go test -timeout 60m -count=1 -v ./...
 
 lint: ## formatting, vet and module hygiene
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these files'; exit 1; }
