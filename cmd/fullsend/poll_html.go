@@ -20,6 +20,14 @@ func writeHTML(e *env, v *statusView, to string) error {
 	if to == "-" {
 		return exitWith(report.Write(e.out, &p))
 	}
+	// A device or a pipe is written to, never replaced by a file.
+	if fi, err := os.Stat(to); err == nil && !fi.Mode().IsRegular() {
+		out, err := os.OpenFile(to, os.O_WRONLY, 0)
+		if err != nil {
+			return exit{poll.ExitError, err}
+		}
+		return exitWith(errors.Join(report.Write(out, &p), out.Close()))
+	}
 	out, err := os.OpenFile(to+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return exit{poll.ExitError, err}

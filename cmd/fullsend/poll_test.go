@@ -238,8 +238,8 @@ func TestUnreadableConfig(t *testing.T) {
 
 // A full disk below the output: nothing counts as sent, and the next cycle sends it.
 func TestFullDiskBelowTheOutput(t *testing.T) {
-	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("no /dev/full here:", err)
+	if fi, err := os.Stat("/dev/full"); err != nil || fi.Mode()&os.ModeCharDevice == 0 {
+		t.Skip("no device /dev/full here:", err)
 	}
 	r := newRig(t)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -287,6 +287,19 @@ func TestClockThatWasSetBackFar(t *testing.T) {
 	o = r.poll()
 	assert.Equal(t, poll.ExitComplete, o.code, o.err)
 	assert.Equal(t, []string{"bugs acme/widgets#121"}, keys(t, o))
+}
+
+// A page that is written to a device leaves the device what it is.
+func TestStatusPageToADevice(t *testing.T) {
+	r := newRig(t)
+	require.Equal(t, poll.ExitComplete, r.poll().code)
+	before, err := os.Stat(os.DevNull)
+	require.NoError(t, err)
+	o := r.run("poll", "status", "--state", r.state(), "--html="+os.DevNull)
+	assert.Equal(t, poll.ExitComplete, o.code, o.err)
+	after, err := os.Stat(os.DevNull)
+	require.NoError(t, err)
+	assert.Equal(t, before.Mode(), after.Mode())
 }
 
 func TestDamagedLedger(t *testing.T) {
