@@ -17,8 +17,8 @@
 // meet is asked for by number.
 //
 // Many rows of one instant: where a full page does not get beyond its instant, the pages behind it are read by number with that
-// instant held fast, each so that it begins at or before the last row seen. A page is used only when its first row is one of those,
-// for then nothing lies between; else the reader steps back. Within an instant rows can only leave (they are touched,
+// instant held fast, each so that it begins at or before the last row seen. A page is used only when its first row is one of those
+// and has not been touched since, for then nothing lies between; else the reader steps back. Within an instant rows can only leave (they are touched,
 // and met again later) or be appended.
 //
 // The end is a page that announces no next one and is not full. A page that is not full although a next one is announced lacks

@@ -25,12 +25,18 @@ type cursor struct {
 	At    int64  `json:"t"`           // go on at or behind this instant
 	Key   string `json:"k,omitempty"` // the server's own cursor, when it pages by key
 	Rank  int    `json:"n,omitempty"` // rows at or behind At that were seen, when one instant fills whole pages
-	Ids   []int  `json:"i,omitempty"` // the last of these, to recognise the place
+	Seen  []mark `json:"i,omitempty"` // the last of these, to recognise the place
 	Limit int    `json:"p"`
 	// Plain: the server's cursor is not asked for any more in this listing (it was refused, or pages by key lacked rows).
 	Plain bool `json:"o,omitempty"`
 	// Top are the entities at At that were handed on, so that they are not handed on again.
 	Top []int `json:"d,omitempty"`
+}
+
+// mark is a row as it was seen: one that was touched since is met elsewhere, and marks no place any more.
+type mark struct {
+	ID int   `json:"i"`
+	At int64 `json:"t"`
 }
 
 func (c cursor) encode() []byte {
@@ -50,7 +56,7 @@ func decodeCursor(b []byte, walk string, since int64) (cursor, error) {
 	if err := json.Unmarshal(b, &c); err != nil {
 		return start, fmt.Errorf("%w: it is not one of this adapter's", adapters.ErrCursor)
 	}
-	if c.Walk != walk || c.Since != since || c.At < since || c.Rank < 0 || c.Limit < 2 || c.Limit > pageSize || c.Rank > 0 && len(c.Ids) == 0 {
+	if c.Walk != walk || c.Since != since || c.At < since || c.Rank < 0 || c.Limit < 2 || c.Limit > pageSize || c.Rank > 0 && len(c.Seen) == 0 {
 		return start, fmt.Errorf("%w: it belongs to another walk or window", adapters.ErrCursor)
 	}
 	return c, nil
@@ -210,13 +216,15 @@ func (l *listing) valid(rows []*api.Entity) (out []*api.Entity, short error) {
 
 func (l *listing) milli(r *api.Entity) int64 { return l.clock(r).UnixMilli() }
 
+func (l *listing) mark(r *api.Entity) mark { return mark{ID: int(r.ID), At: l.milli(r)} }
+
 // meets reports whether a page within one instant begins at a row that was seen.
 func (l *listing) meets(rows []*api.Entity, offset int) bool {
 	if offset == 0 || l.blind {
 		return true
 	}
 	// Nothing left at that place: whatever was seen has gone on, or the rows in front have vanished.
-	return len(rows) > 0 && slices.Contains(l.at.Ids, int(rows[0].ID))
+	return len(rows) > 0 && slices.Contains(l.at.Seen, l.mark(rows[0]))
 }
 
 // fresh are the rows that were not handed on at this very instant before.
@@ -225,7 +233,7 @@ func (l *listing) fresh(rows []*api.Entity) []*api.Entity {
 	for _, r := range rows {
 		switch at := l.milli(r); {
 		case at < l.at.At && l.at.Rank > 0: // a server that takes the bound for the whole second
-		case at == l.at.At && (slices.Contains(l.at.Top, int(r.ID)) || slices.Contains(l.at.Ids, int(r.ID))):
+		case at == l.at.At && (slices.Contains(l.at.Top, int(r.ID)) || slices.Contains(l.at.Seen, l.mark(r))):
 		default:
 			out = append(out, r)
 		}
@@ -239,14 +247,14 @@ func (l *listing) advance(rows []*api.Entity, offset, limit, size int, a api.Ans
 		return true
 	}
 	if len(rows) == 0 { // nothing to go by
-		l.at.Rank, l.at.Ids, l.at.Key, l.blind = offset+limit, []int{0}, "", true
+		l.at.Rank, l.at.Seen, l.at.Key, l.blind = offset+limit, []mark{{}}, "", true
 		l.at.Plain = true
 		return true
 	}
 	l.blind = false
 	last := l.milli(rows[len(rows)-1])
 	if a.Keyset && a.Cursor != "" && len(rows) >= size && !short && !l.at.Plain {
-		l.at.At, l.at.Key, l.at.Rank, l.at.Ids = max(last, l.at.At), a.Cursor, 0, nil
+		l.at.At, l.at.Key, l.at.Rank, l.at.Seen = max(last, l.at.At), a.Cursor, 0, nil
 		l.at.Top = nil
 		return true
 	}
@@ -255,7 +263,7 @@ func (l *listing) advance(rows []*api.Entity, offset, limit, size int, a api.Ans
 	}
 	l.at.Key = ""
 	if last > l.at.At {
-		l.at.At, l.at.Rank, l.at.Ids, l.at.Top = last, 0, nil, nil
+		l.at.At, l.at.Rank, l.at.Seen, l.at.Top = last, 0, nil, nil
 		for _, r := range rows {
 			if l.milli(r) == last {
 				l.at.Top = append(l.at.Top, int(r.ID))
@@ -268,9 +276,9 @@ func (l *listing) advance(rows []*api.Entity, offset, limit, size int, a api.Ans
 	climbed := rank > l.at.Rank
 	l.at.Rank, l.at.Top = rank, nil
 	for _, r := range rows {
-		l.at.Ids = append(slices.DeleteFunc(l.at.Ids, func(id int) bool { return id == int(r.ID) }), int(r.ID))
+		l.at.Seen = append(slices.DeleteFunc(l.at.Seen, func(m mark) bool { return m.ID == int(r.ID) }), l.mark(r))
 	}
-	l.at.Ids = l.at.Ids[max(0, len(l.at.Ids)-2*pageSize):]
+	l.at.Seen = l.at.Seen[max(0, len(l.at.Seen)-2*pageSize):]
 	return climbed
 }
 

@@ -93,6 +93,31 @@ func driftingWalk(t *testing.T, rt *rapid.T, kind query.Kind, q face.Quirks) {
 	}
 }
 
+// SPEC GL-5: a row that was touched since it was seen marks no place: rows that were not seen may stand in front of it.
+func TestTouchedRowMarksNoPlace(t *testing.T) {
+	for _, kind := range kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			var script strings.Builder
+			for i := range 7 {
+				if i == 5 {
+					script.WriteString("advance by=400ms\n")
+				}
+				fmt.Fprintf(&script, "create as=wes title=t kind=%s name=e%d\n", kind, i+1)
+			}
+			s := newStage(t, kind, face.Quirks{NoKeyset: true, MostPerPage: 5}, script.String())
+			ses := s.open()
+			// The first page fills its instant. Three of its rows leave, one of them to the instant of those that come.
+			s.run(`after route=search n=1 do="comment on=e1 as=wes body=x ; advance by=5s ; comment on=e3 as=wes body=x ; comment on=e2 as=wes body=x"`)
+			l := list(ses, walk(ses, false), forgesim.Epoch(), nil)
+			require.NoError(t, l.err)
+			require.Empty(t, l.short)
+			for n := range int64(7) {
+				assert.Contains(t, l.numbers, n+1)
+			}
+		})
+	}
+}
+
 // SPEC GL-5: hundreds of rows of one instant are all shown, in a handful of requests, also while some of them move on.
 func TestTies(t *testing.T) {
 	for name, q := range map[string]face.Quirks{"by key": {}, "by number": {NoKeyset: true}, "whole seconds": {NoKeyset: true, WholeSeconds: true}} {
