@@ -43,8 +43,8 @@ func (d *details) nullRow(what string) error {
 	return itemError(d.s.ref(d.row), fmt.Errorf("%w: null among %s", adapters.ErrProtocol, what))
 }
 
-// labels names who applied each label of the row: whoever wrote the last "added" row of the timeline that no "removed" row
-// follows. A label without such a row (migrated, or its rows went with a deleted label) was applied by nobody.
+// labels names who applied each label of the row: whoever wrote the newest "added" row of the timeline that no "removed" row
+// follows. Newest is by id: the timeline is in the order of a clock, which can step back. A label without such a row (migrated, or its rows went with a deleted label) was applied by nobody.
 func (d *details) labels(f *query.Facts) error {
 	if len(d.row.Labels) == 0 {
 		return nil // the row proves it
@@ -78,7 +78,7 @@ func (d *details) tooMany(what string) error {
 	return itemError(d.s.ref(d.row), fmt.Errorf("%w: more than %d pages of %s", adapters.ErrTooLarge, maxPages, what))
 }
 
-// labelEvents reads the timeline and keeps the last row of each label. Rows that the credential may not see are dropped
+// labelEvents reads the timeline and keeps the newest row of each label. Rows that the credential may not see are dropped
 // after paging, so that a page is often short and can even be empty before the end: the end is two empty pages in a row.
 // (models/issues/comment.go, routers/api/v1/repo/issue_comment.go)
 func (d *details) labelEvents() (map[string]*api.Event, error) {
@@ -102,8 +102,12 @@ func (d *details) labelEvents() (map[string]*api.Event, error) {
 			if e == nil {
 				return nil, d.nullRow("timeline rows")
 			}
-			if e.Type == "label" && e.Label != nil {
-				last[strconv.FormatInt(e.Label.ID, 10)] = e
+			if e.Type != "label" || e.Label == nil {
+				continue
+			}
+			key := strconv.FormatInt(e.Label.ID, 10)
+			if have := last[key]; have == nil || have.ID < e.ID {
+				last[key] = e
 			}
 		}
 	}

@@ -133,6 +133,18 @@ func TestLabelAttribution(t *testing.T) {
 	}
 }
 
+// SPEC FJ-11: the newest row of a label is that of the highest id: a server's clock that stepped back puts it in front of
+// older ones.
+func TestLabelAfterClockStepsBack(t *testing.T) {
+	st := newStage(t, face.Gitea124, `create-label label=bug color=ff0000 ; create as=stella title=one labels=bug
+advance by=1m ; unlabel on=1 as=wes label=bug
+advance by=-30s ; label on=1 as=olga label=bug`)
+	fact := item(t, st.open(), st.ref(1), query.FLabel).Facts.Get(query.FLabel)
+	assert.Equal(t, query.Known, fact.Presence, fact.Why)
+	require.Len(t, fact.Items, 1)
+	assert.Equal(t, "olga", fact.Items[0].Actor.Login)
+}
+
 // SPEC FJ-11: a timeline of many pages is read to its end.
 func TestLongTimeline(t *testing.T) {
 	script := "create as=stella title=one\ncreate-label label=bug color=ff0000\n"
