@@ -185,14 +185,20 @@ func (b *beginning) walk(w Walk) error {
 	return b.tx.saveWalk(b.st.SID, row)
 }
 
-func (b *beginning) sources() error {
-	stored := map[string]*sourceRow{}
+// stored are the sources that the ledger has of the scope, by id.
+func (b *beginning) stored() (map[string]*sourceRow, error) {
+	out := map[string]*sourceRow{}
 	err := b.tx.each(bSource, b.st.SID+sep, func(k string, v []byte) error {
 		var s sourceRow
 		err := decodeJSON(bSource, k, v, &s)
-		stored[s.ID] = &s
+		out[s.ID] = &s
 		return err
 	})
+	return out, err
+}
+
+func (b *beginning) sources() error {
+	stored, err := b.stored()
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/fullsend-ai/discovery/scope"
 )
 
-// SPEC CO-11: what waits for a scope that left the configuration stays inside, and comes out when it returns.
+// SPEC CO-11: what waits for a source that left the configuration stays inside, and comes out when it returns.
 func TestRetire(t *testing.T) {
 	ctx := context.Background()
 	w := worldAt(1, 0)
@@ -24,8 +24,8 @@ func TestRetire(t *testing.T) {
 	r := w.record(worldStart + 2)
 	_, err = l.Settle(ctx, scopA, []coverage.Record{r})
 	require.NoError(t, err)
-	require.NoError(t, l.Retire(ctx, []scope.Scope{scopA}))
-	require.NoError(t, l.Retire(ctx, nil))
+	require.NoError(t, l.Retire(ctx, func(sc scope.Scope, source string) bool { return sc == scopA && source == src }))
+	require.NoError(t, l.Retire(ctx, func(_ scope.Scope, source string) bool { return source != src }))
 	ds, err := l.Claim(ctx, w.now, 10, 1)
 	require.NoError(t, err)
 	assert.Empty(t, ds)

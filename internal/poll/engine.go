@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -56,6 +58,9 @@ type Options struct {
 type Engine struct {
 	opt     Options
 	targets []*target
+
+	retiring sync.Mutex
+	retired  []scope.Scope // where the targets were when sources were last retired
 }
 
 // New makes an engine over an open ledger.
@@ -110,20 +115,40 @@ func (e *Engine) CycleOf(ctx context.Context, pick func(*Target) bool) ([]Summar
 	return sums, err
 }
 
-// retire takes the sources of scopes that nobody asks about any more out of the plan, once every configured scope is
-// known: what waits for them must not go out.
+// retire takes the sources that nobody asks for any more out of the plan: what waits for them must not go out, also while
+// their scope cannot be read. A scope in the ledger may be any target's whose own is not known yet.
 func (e *Engine) retire(ctx context.Context) error {
-	var keep []scope.Scope
-	for _, t := range e.targets {
-		sc := t.place.Load()
-		if sc == nil {
-			return nil // it may be any of those in the ledger
+	e.retiring.Lock()
+	defer e.retiring.Unlock()
+	places := make([]scope.Scope, len(e.targets))
+	for i, t := range e.targets {
+		if sc := t.place.Load(); sc != nil {
+			places[i] = *sc
 		}
-		keep = append(keep, *sc)
 	}
-	if err := e.opt.Ledger.Retire(ctx, keep); err != nil {
+	if e.retired != nil && slices.Equal(places, e.retired) {
+		return nil // nothing has changed since
+	}
+	asked := make([]map[string]bool, len(e.targets))
+	for i, t := range e.targets {
+		asked[i] = make(map[string]bool, len(t.Harnesses))
+		for _, h := range t.Harnesses {
+			asked[i][h.Name] = true
+		}
+	}
+	err := e.opt.Ledger.Retire(ctx, func(sc scope.Scope, source string) bool {
+		for i, t := range e.targets {
+			unknown := places[i] == scope.Scope{} && t.Config.Kind == sc.Kind
+			if (unknown || places[i] == sc) && asked[i][source] {
+				return true
+			}
+		}
+		return false
+	})
+	if err != nil {
 		return errLedger{err}
 	}
+	e.retired = places
 	return nil
 }
 
