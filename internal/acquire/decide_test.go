@@ -60,6 +60,23 @@ func TestOneStateOneDecision(t *testing.T) {
 	assert.Contains(t, other.RestsOn, "6")
 }
 
+// SPEC CO-14: whose own writing is no news is part of what a test is about. Editing it changes the parts and no part's digest,
+// so that the decision is taken over.
+func TestSelfIsEdited(t *testing.T) {
+	digests := func(self string) map[string]uint64 {
+		m := match(t, `v1: state = open and label = "bug"`, "true", open(label("1", "bug", "me")), query.Everyone)
+		m.Self = self
+		return acquire.Decide(context.Background(), m, never).Digests
+	}
+	with, without := digests("me"), digests("")
+	require.NotEqual(t, with, without)
+	for part, d := range with {
+		if other, both := without[part]; both {
+			assert.Equal(t, other, d, part)
+		}
+	}
+}
+
 // SPEC AU-17: a decision waits for everything that bears on it, but not for what was asked in vain.
 func TestADecisionWaits(t *testing.T) {
 	ctx := context.Background()

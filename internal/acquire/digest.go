@@ -18,7 +18,11 @@ func support(into map[string]uint64, s *query.Support, self string) {
 		if t.Field == query.FUpdated {
 			continue
 		}
-		into[t.Test] = digestTerm(t, self)
+		part := t.Test
+		if self != "" && len(t.Elements) > 0 {
+			part += " but by " + self // another part than the test as a whole: who self is was edited, not the entity
+		}
+		into[part] = digestTerm(t, self)
 	}
 }
 
