@@ -139,6 +139,9 @@ func (o *oracle) note(p pair, in bool, sig string) {
 	}
 	again := s.in && s.sure[sig] // back to what was asked about before, without a time out
 	s.in, s.sig = in, sig
+	if !in {
+		clear(s.sure) // who comes in again is asked again
+	}
 	if in {
 		if !again {
 			s.flips++
@@ -177,8 +180,8 @@ func (o *oracle) edit(hs []*harness) {
 			s.parked = false
 			clear(s.sure)
 			if s.in && in && old[name] != nil {
-				s.sig = sig
-				if twice { // perhaps back to a version that the poller knows, and what changed meanwhile is news to it
+				s.sig, s.fresh[sig] = sig, true // the decision that was made, or is to be made, is that of the new version
+				if twice {                      // perhaps back to a version that the poller knows, and what changed meanwhile is news to it
 					s.flips++
 				}
 				continue
@@ -251,7 +254,7 @@ func (o *oracle) name(id int64) string {
 func (o *oracle) checkpoint(at time.Time) []error {
 	var errs []error
 	for p, s := range o.pairs {
-		need := s.in && !s.adopts && (!s.was || !s.seen[s.sig])
+		need := s.in && !s.adopts && !s.seen[s.sig]
 		most := s.flips
 		if need && len(s.sent) == 0 {
 			errs = append(errs, fmt.Errorf("missed: %s was not asked about %s, which matches at %s", p.harness, o.name(p.id), at.Format(time.DateTime)))
@@ -259,18 +262,18 @@ func (o *oracle) checkpoint(at time.Time) []error {
 		if len(s.sent) > most && !o.stale {
 			errs = append(errs, fmt.Errorf("twice: %s was asked %d times about %s, which came in or changed %d times", p.harness, len(s.sent), o.name(p.id), most))
 		}
-		if !s.in {
+		e, h := o.entities[p.id], o.harnesses[p.harness]
+		s.member = !s.in && e != nil && h != nil && h.asks(e.Kind) && h.rule.holds(&look{e: e, now: at, robot: o.robot})
+		if s.in {
+			s.seen[s.sig], s.sure[s.sig] = true, true
+		}
+		if s.in || s.member { // a member whose trigger is false stays, with what it was asked about
+			maps.Copy(s.seen, s.fresh)
+		} else {
 			clear(s.seen)
 			clear(s.sure)
-		} else {
-			s.seen[s.sig], s.sure[s.sig] = true, true
-			maps.Copy(s.seen, s.fresh)
 		}
 		clear(s.fresh)
-		s.member = false
-		if e, h := o.entities[p.id], o.harnesses[p.harness]; e != nil && h != nil {
-			s.member = !s.in && h.asks(e.Kind) && h.rule.holds(&look{e: e, now: at, robot: o.robot})
-		}
 		s.ever = s.in || s.was && s.flips > 0
 		s.was, s.flips, s.sent, s.adopts = s.in, 0, nil, false
 	}
