@@ -141,13 +141,15 @@ func (a *applier) known(e *entityRow, p *pairRow, c *Candidate) (bool, error) {
 			return true, a.adopt(row, &row.Dec, c)
 		}
 	}
+	id := decisionID(c.Source, e.ref.Identity, p.entries, c.Digests)
 	stands := len(p.closed) - 1
 	if i := slices.IndexFunc(p.closed, p.is); i >= 0 {
 		stands = i
 	}
 	for i := len(p.closed) - 1; i >= 0; i-- {
 		d := &p.closed[i]
-		if !p.sameAs(d, c, row == nil && i == stands) {
+		// One with the id that c would have was asked, whatever an edit has made of its parts since.
+		if d.ID != id && !p.sameAs(d, c, row == nil && i == stands) {
 			continue
 		}
 		d.Version, d.Digests = c.Version, maps.Clone(c.Digests)

@@ -31,6 +31,21 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
+// The seeds that once found something.
+func TestSeedsThatFoundSomething(t *testing.T) {
+	b := bench(t)
+	for _, seed := range []uint64{
+		5070, 11335, 13703, 14989, 18183, 19139, 26638, 27726, 45923, 54935, 56518, 59277, 59412, 60892, 62216, 63035,
+		67092, 72193, 76783, 79336, 80224, 99051, 104153, 104213, 109419, 110270, 111240, 111814, 120747, 123799, 127322,
+		128010, 131614, 133197, 136805, 137874, 137931, 141263, 157466, 157870, 160460, 173370, 174327, 178162, 182463,
+		189199, 193368, 194640, 198356,
+	} {
+		if err := chaos.Play(b, chaos.New(seed), chaos.Rules{}, nil); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+}
+
 // A seed is a story, and a story always plays the same way, down to every decision.
 func TestReplay(t *testing.T) {
 	b := bench(t)
