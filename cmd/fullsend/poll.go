@@ -184,7 +184,7 @@ func runPoll(ctx context.Context, e *env, f *pollFlags) error {
 	f.meters = map[string]*poll.Meter{}
 	saveMemory(e)
 	if f.watch { // before it is loaded: what changes meanwhile is taken up by the first cycle
-		f.print, _ = fingerprintOf(f.dir)
+		f.print, _ = fingerprintOf(f.dir) // a folder that cannot be read has none: load says why, or the first look loads it again
 	}
 	s, err := f.load(e)
 	if err != nil {

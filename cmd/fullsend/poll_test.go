@@ -239,7 +239,7 @@ func TestUnreadableConfig(t *testing.T) {
 // A full disk below the output: nothing counts as sent, and the next cycle sends it.
 func TestFullDiskBelowTheOutput(t *testing.T) {
 	if fi, err := os.Stat("/dev/full"); err != nil || fi.Mode()&os.ModeCharDevice == 0 {
-		t.Skip("no device /dev/full here:", err)
+		t.Skip("/dev/full, a Linux device that answers every write with a full disk, is not here as a device:", err)
 	}
 	r := newRig(t)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

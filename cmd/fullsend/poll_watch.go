@@ -85,7 +85,7 @@ func newWatcher(e *env, f *pollFlags, s *setup.Setup, led *coverage.Ledger, out 
 		want: make(chan struct{}, 1), done: make(chan cycled), ticks: map[string]*tick{},
 	}
 	w.print = f.print
-	w.file, _ = os.Stat(f.state)
+	w.file, _ = os.Stat(f.state) // the ledger was just opened; one that is gone already is no file that is the same later
 	w.now = w.loaded(s, out)
 	return w
 }
