@@ -200,7 +200,7 @@ func (s *session) pageLimit(ctx context.Context) (int, error) {
 // verify reads whose credential a new token is. The first one names the account of the scope; a later one of another
 // account sees other things, so it ends the session.
 func (s *session) verify(ctx context.Context, ask api.Asker) error {
-	var u gitea.User
+	var u api.User
 	const op = "read the credential's account"
 	if _, err := ask.Get(ctx, api.Request{Op: op, Class: adapters.Identity, Path: "user"}, &u); err != nil {
 		return err

@@ -23,7 +23,7 @@ type details struct {
 	ctx context.Context
 	row *api.Issue
 
-	commentRows []*gitea.Comment
+	commentRows []*api.Comment
 	haveComment bool
 	reviewRows  []*api.Review
 	haveReview  bool
@@ -114,11 +114,11 @@ func (d *details) labelEvents() (map[string]*api.Event, error) {
 	return last, nil
 }
 
-func (d *details) readComments() ([]*gitea.Comment, error) {
+func (d *details) readComments() ([]*api.Comment, error) {
 	if d.haveComment {
 		return d.commentRows, nil
 	}
-	var rows []*gitea.Comment
+	var rows []*api.Comment
 	if _, err := d.get(api.Request{Path: d.s.path("/issues/%d/comments", d.row.Index)}, &rows); err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (d *details) comments(f *query.Facts) error {
 }
 
 // comment maps one comment. The provider does not name who edited it, only that it was.
-func (d *details) comment(c *gitea.Comment) query.Element {
+func (d *details) comment(c *api.Comment) query.Element {
 	e := query.Element{
 		Key: strconv.FormatInt(c.ID, 10), Rev: digest(strconv.FormatInt(c.Updated.Unix(), 10) + "\n" + c.Body),
 		Actor: d.s.writer(c.Poster, c.OriginalAuthor, c.Created), Editors: query.EditorsNamed, At: c.Updated.UTC(),
@@ -195,7 +195,7 @@ func (d *details) lastComment(f *query.Facts) error {
 	return nil
 }
 
-func (d *details) person(u *gitea.User, at, newest time.Time) time.Time {
+func (d *details) person(u *api.User, at, newest time.Time) time.Time {
 	who := user(u)
 	if who.Bot || d.s.agents[who.ID] || !at.After(newest) {
 		return newest

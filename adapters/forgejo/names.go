@@ -86,7 +86,7 @@ func (s *session) Uses(ctx context.Context, f query.FieldID, name string) (int, 
 
 // Account looks an account up by its login.
 func (s *session) Account(ctx context.Context, login string) (query.User, error) {
-	var u gitea.User
+	var u api.User
 	_, err := s.api.Get(ctx, api.Request{Op: "look up an account", Class: adapters.Read, Item: true, Path: "users/" + url.PathEscape(login)}, &u)
 	if err != nil {
 		return query.User{}, err

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"code.gitea.io/sdk/gitea"
-
 	"github.com/fullsend-ai/discovery/adapters"
 	"github.com/fullsend-ai/discovery/adapters/forgejo/internal/api"
 	"github.com/fullsend-ai/discovery/query"
@@ -137,6 +135,7 @@ func (s *session) page(w adapters.Walk, ch chunk[*api.Issue]) adapters.Page {
 	if ch.short != nil {
 		short(adapters.MomentFailure, fmt.Errorf("%w: %w", adapters.ErrProtocol, ch.short))
 	}
+	var m mark
 	for _, i := range ch.rows {
 		if !whole(i) {
 			continue
@@ -146,7 +145,7 @@ func (s *session) page(w adapters.Walk, ch chunk[*api.Issue]) adapters.Page {
 			continue
 		}
 		it := s.item(i, clock)
-		it.Token = token(i)
+		it.Token = m.token(i)
 		switch {
 		case it.Place.Container == "":
 			short(adapters.MomentFailure, fmt.Errorf("%w: row %d names no repository", scope.ErrUnproven, i.Index))
@@ -173,8 +172,8 @@ func (s *session) commentPages(ctx context.Context, c cursor, yield func(adapter
 		yield(adapters.Page{Clock: s.at(a)}, nil)
 		return
 	}
-	l := listing[*gitea.Comment]{at: c, key: commentKey, fetch: func(ctx context.Context, page, limit int) ([]*gitea.Comment, api.Answer, error) {
-		var rows []*gitea.Comment
+	l := listing[*api.Comment]{at: c, key: commentKey, fetch: func(ctx context.Context, page, limit int) ([]*api.Comment, api.Answer, error) {
+		var rows []*api.Comment
 		a, err := s.api.Get(ctx, s.commentsRequest(c.Since, page, limit), &rows)
 		return rows, a, err
 	}}
@@ -198,7 +197,7 @@ func (s *session) commentPages(ctx context.Context, c cursor, yield func(adapter
 	}
 }
 
-func commentKey(c *gitea.Comment) (key, bool) {
+func commentKey(c *api.Comment) (key, bool) {
 	if c == nil || c.ID <= 0 || c.Created.IsZero() {
 		return key{}, false
 	}
@@ -212,7 +211,7 @@ func (s *session) commentsRequest(since int64, page, limit int) api.Request {
 }
 
 // pointers resolves the numbers behind edited comments to entities, once each.
-func (s *session) pointers(ctx context.Context, ch chunk[*gitea.Comment]) (adapters.Page, error) {
+func (s *session) pointers(ctx context.Context, ch chunk[*api.Comment]) (adapters.Page, error) {
 	p := adapters.Page{Clock: s.at(api.Answer{Clock: ch.clock}), Total: max(ch.total, 0)}
 	if ch.short != nil {
 		p.Short = &adapters.Error{Severity: adapters.MomentFailure, Op: "list " + walkComments, Err: fmt.Errorf("%w: %w", adapters.ErrProtocol, ch.short)}
@@ -247,7 +246,7 @@ func (s *session) pointers(ctx context.Context, ch chunk[*gitea.Comment]) (adapt
 }
 
 // commented is the number of the entity that a comment is on, and whether it may be of the scope's kind.
-func (s *session) commented(c *gitea.Comment) (n int64, own bool) {
+func (s *session) commented(c *api.Comment) (n int64, own bool) {
 	u, pull := c.IssueURL, false
 	if u == "" {
 		u, pull = c.PRURL, true

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"code.gitea.io/sdk/gitea"
-
 	"github.com/fullsend-ai/discovery/adapters"
 	"github.com/fullsend-ai/discovery/adapters/forgejo/internal/api"
 	"github.com/fullsend-ai/discovery/query"
@@ -99,7 +97,7 @@ func (b *batch) role(ctx context.Context, u query.User, refused *atomic.Bool, te
 
 const mayNotRead = "the token may not read roles: its account must be an administrator of the repository"
 
-func idOf(u *gitea.User) string {
+func idOf(u *api.User) string {
 	if u == nil {
 		return ""
 	}
@@ -121,8 +119,8 @@ func roleOf(mode string) (adapters.Role, bool) {
 	return adapters.NoRole, false
 }
 
-func (s *session) permission(ctx context.Context, login string) (gitea.CollaboratorPermissionResult, api.Answer, error) {
-	var p gitea.CollaboratorPermissionResult
+func (s *session) permission(ctx context.Context, login string) (api.Permission, api.Answer, error) {
+	var p api.Permission
 	a, err := s.api.Get(ctx, api.Request{Op: "read role of " + login, Class: adapters.Roles, Item: true,
 		Path: s.path("/collaborators/%s/permission", url.PathEscape(login))}, &p)
 	return p, a, err

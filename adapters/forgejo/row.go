@@ -30,7 +30,7 @@ func kindOf(i *api.Issue) query.Kind {
 }
 
 // user maps an account. A ghost, or nobody at all, is a deleted account, which equals nobody.
-func user(u *gitea.User) query.User {
+func user(u *api.User) query.User {
 	switch {
 	case u == nil:
 		return query.User{Deleted: true}
@@ -45,7 +45,7 @@ func user(u *gitea.User) query.User {
 // writer is the account of something that was written at an instant. What is older than the repository came with a
 // migration: it is shown under the account that migrated it (services/migrations/gitea_uploader.go, remapUser), and who
 // really wrote it is not told. So nobody did.
-func (s *session) writer(u *gitea.User, original string, created time.Time) query.User {
+func (s *session) writer(u *api.User, original string, created time.Time) query.User {
 	if original != "" || created.Before(s.repo.Load().created) {
 		return query.User{Deleted: true}
 	}
@@ -122,7 +122,7 @@ func authorKind(u query.User) string {
 	return "human"
 }
 
-func users(us []*gitea.User) []query.Value {
+func users(us []*api.User) []query.Value {
 	vs := make([]query.Value, 0, len(us))
 	for _, u := range us {
 		vs = append(vs, query.UserValue(user(u)))
@@ -139,7 +139,7 @@ func (s *session) setClosed(f *query.Facts, i *api.Issue) {
 	}
 }
 
-func setMilestone(f *query.Facts, m *gitea.Milestone) {
+func setMilestone(f *query.Facts, m *api.Milestone) {
 	if m == nil {
 		f.SetKnown(query.FMilestone)
 		return
@@ -195,10 +195,14 @@ func digest(s string) string {
 	return hex.EncodeToString(h[:8])
 }
 
+// mark is what a token is the hash of. Every part says where it ends, so that no two rows have one mark. It is used for one
+// row after the other.
+type mark []byte
+
 // token is the listing's change mark of a row: a hash of what it shows of the entity. What it shows of other things (an
 // account's followers, a milestone's counters) is left out, or every row would change all the time.
-func token(i *api.Issue) string {
-	m := make(mark, 0, 512+len(i.Body))
+func (m *mark) token(i *api.Issue) string {
+	*m = (*m)[:0]
 	m.text(i.Title, i.Body, string(i.State))
 	m.number(i.Index, int64(i.Comments), i.Created.Unix(), i.Updated.Unix())
 	m.flag(i.IsLocked)
@@ -234,14 +238,11 @@ func token(i *api.Issue) string {
 		if err != nil {
 			return "" // no token: always looked at
 		}
-		m = append(m, b...)
+		*m = append(*m, b...)
 	}
-	h := sha256.Sum256(m)
+	h := sha256.Sum256(*m)
 	return hex.EncodeToString(h[:16])
 }
-
-// mark is what a token is the hash of. Every part says where it ends, so that no two rows have one mark.
-type mark []byte
 
 func (m *mark) text(ss ...string) {
 	for _, s := range ss {

@@ -90,7 +90,7 @@ func (m *membership) writer(ctx context.Context, u query.User, login string) (st
 			return "", nil
 		}
 		endpoint := fmt.Sprintf("teams/%d/members/%s", id, url.PathEscape(login))
-		var who gitea.User
+		var who api.User
 		_, err := m.s.api.Get(ctx, api.Request{Op: fmt.Sprintf("look for %s in team %d", login, id), Class: adapters.Roles, Item: true, Path: endpoint}, &who)
 		switch {
 		case err == nil && idOf(&who) == u.ID:

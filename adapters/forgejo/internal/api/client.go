@@ -37,6 +37,8 @@ type Options struct {
 type Client struct {
 	o    Options
 	http *http.Client
+	// bodies are buffers, one for each request at a time: a page of a listing is several hundred kilobytes.
+	bodies sync.Pool
 
 	mu    sync.Mutex
 	known string // the token text that was verified last
@@ -85,7 +87,7 @@ func New(o Options) *Client {
 		}
 		return nil
 	}
-	return &Client{o: o, http: &h}
+	return &Client{o: o, http: &h, bodies: sync.Pool{New: func() any { return new(bytes.Buffer) }}}
 }
 
 // Get sends r and decodes the JSON answer into into. Errors match *adapters.Error.
@@ -146,7 +148,11 @@ func (c *Client) get(ctx context.Context, r Request, token string, into any) (An
 	}
 	defer resp.Body.Close()
 	c.o.Budget.Observe(r.Class, resp.StatusCode, resp.Header)
-	body, err := io.ReadAll(io.LimitReader(resp.Body, c.o.MaxBody+1))
+	b := c.bodies.Get().(*bytes.Buffer)
+	defer c.bodies.Put(b)
+	b.Reset()
+	_, err = b.ReadFrom(io.LimitReader(resp.Body, c.o.MaxBody+1))
+	body := b.Bytes() // nothing keeps it: what is decoded are copies
 	switch {
 	case err != nil:
 		return Answer{}, c.networkError(ctx, r, token, err)
