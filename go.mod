@@ -6,6 +6,7 @@ require (
 	code.gitea.io/sdk/gitea v0.25.1
 	github.com/alecthomas/participle/v2 v2.1.4
 	github.com/ctreminiom/go-atlassian/v2 v2.10.0
+	github.com/go-json-experiment/json v1.27.2
 	github.com/golang-jwt/jwt/v5 v5.3.1
 	github.com/google/cel-go v0.31.0
 	github.com/owenrumney/go-sarif/v3 v3.3.1

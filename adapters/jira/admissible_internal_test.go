@@ -161,7 +161,7 @@ func TestSearchIsAdmissible(t *testing.T) {
 				},
 			})
 			require.Positive(t, tally.Owed)
-			if !testing.Short() { // a few draws may all be weakened to nothing
+			if tally.Cases > 200_000 { // fewer may all be weakened to nothing
 				require.Positive(t, tally.Filtered, "some search must have filtered something")
 			}
 		})

@@ -32,6 +32,7 @@ type stay struct {
 	sent   []string        // decisions that came out since
 	done   []string        // closed decisions, as many as a ledger has to remember
 	ever   bool            // in at some moment since the checkpoint before the last one
+	waits  int             // what its harness had not been asked yet when it left the plan: it comes back with it
 }
 
 // oracle evaluates the whole world after every step and keeps account of what has to come out of the poller.
@@ -195,7 +196,7 @@ func (o *oracle) edit(hs []*harness) {
 func (o *oracle) forget() {
 	o.handed = map[string]bool{}
 	for _, s := range o.pairs {
-		s.was, s.sent, s.done = false, nil, nil
+		s.was, s.sent, s.done, s.waits = false, nil, nil, 0
 		clear(s.seen)
 		clear(s.sure)
 		if s.in {
@@ -211,7 +212,7 @@ func (o *oracle) emitted(p pair, decision string, exact, counts bool) error {
 	if slices.Contains(s.done, decision) {
 		return fmt.Errorf("again: %s was asked about %s, decision %s, after its outcome was recorded", p.harness, o.name(p.id), decision)
 	}
-	if exact && !s.ever && !s.was {
+	if exact && !s.ever && !s.was && s.waits == 0 {
 		return fmt.Errorf("never matched: %s was asked about %s, which it has not matched since the last checkpoint", p.harness, o.name(p.id))
 	}
 	if counts && !o.handed[decision] {
@@ -255,7 +256,7 @@ func (o *oracle) checkpoint(at time.Time) []error {
 	var errs []error
 	for p, s := range o.pairs {
 		need := s.in && !s.adopts && !s.seen[s.sig]
-		most := s.flips
+		most := s.flips + s.waits
 		if need && len(s.sent) == 0 {
 			errs = append(errs, fmt.Errorf("missed: %s was not asked about %s, which matches at %s", p.harness, o.name(p.id), at.Format(time.DateTime)))
 		}
@@ -263,6 +264,11 @@ func (o *oracle) checkpoint(at time.Time) []error {
 			errs = append(errs, fmt.Errorf("twice: %s was asked %d times about %s, which came in or changed %d times", p.harness, len(s.sent), o.name(p.id), most))
 		}
 		e, h := o.entities[p.id], o.harnesses[p.harness]
+		if h == nil {
+			s.waits = max(0, most-len(s.sent))
+		} else {
+			s.waits = 0
+		}
 		s.member = !s.in && e != nil && h != nil && h.asks(e.Kind) && h.rule.holds(&look{e: e, now: at, robot: o.robot})
 		if s.in {
 			s.seen[s.sig], s.sure[s.sig] = true, true

@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	json "github.com/go-json-experiment/json/v1"
 
 	"github.com/fullsend-ai/discovery/adapters"
 )
@@ -57,7 +58,8 @@ type Request struct {
 	Query url.Values
 	// Item: the request concerns one entity, so that 403 and 404 do too.
 	Item bool
-	// Null: the endpoint answers null for an empty list (the timeline does).
+	// Null: the endpoint answers null for an empty list (the timeline does), with a total of 0: without it, null is what a
+	// broken server says of any list.
 	Null bool
 }
 
@@ -205,7 +207,7 @@ func decode(r Request, h http.Header, body []byte, into any) error {
 		return fmt.Errorf("%w: empty body", adapters.ErrProtocol)
 	}
 	if bytes.Equal(body, []byte("null")) {
-		if r.Null {
+		if r.Null && h.Get("X-Total-Count") == "0" {
 			return nil
 		}
 		return fmt.Errorf("%w: null", adapters.ErrProtocol)

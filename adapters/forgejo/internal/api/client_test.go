@@ -89,13 +89,19 @@ func TestOnlyJSONOfTheRightShapeIsAnAnswer(t *testing.T) {
 	}
 }
 
-// SPEC FJ-11: null is an empty list where the endpoint says it so.
+// SPEC FJ-11: null is an empty list where the endpoint says so and counts nothing; else it is a broken answer.
 func TestNullTimeline(t *testing.T) {
-	c := client(t, roundTrip(func(r *http.Request) (*http.Response, error) { return answer(r, 200, "application/json", "null"), nil }), nil)
-	var rows []*api.Event
-	_, err := c.Get(t.Context(), api.Request{Path: "x", Null: true}, &rows)
-	require.NoError(t, err)
-	assert.Empty(t, rows)
+	for total, fails := range map[string]bool{"0": false, "": true, "3": true} {
+		c := client(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			resp := answer(r, 200, "application/json", "null")
+			resp.Header.Set("X-Total-Count", total)
+			return resp, nil
+		}), nil)
+		var rows []*api.Event
+		_, err := c.Get(t.Context(), api.Request{Path: "x", Null: true}, &rows)
+		assert.Equal(t, fails, errors.Is(err, adapters.ErrProtocol), "%q: %v", total, err)
+		assert.Empty(t, rows)
+	}
 }
 
 // SPEC FJ-9: an endless body ends at the cap.
