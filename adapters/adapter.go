@@ -145,9 +145,11 @@ type Page struct {
 	Items []Item
 	Next  []byte    // the cursor behind this page; nil at the end
 	Clock time.Time // the provider's clock of the answer
-	Short *Error    // why the page cannot support "covered": a null row, a cap, a warning; nil when it can
-	Other []int64   // numbers met that are of the other kind (dense walks)
-	Total int       // what the provider says the walk holds; 0 when it does not say
+	// Short is why the page cannot support "covered": a null row, a cap, a warning; nil when it can. One that wraps
+	// ErrCapped has the window read again in halves, which needs a walk that minds Position.Until.
+	Short *Error
+	Other []int64 // numbers met that are of the other kind (dense walks)
+	Total int     // what the provider says the walk holds; 0 when it does not say
 }
 
 // ItemState says what is proven about an item.

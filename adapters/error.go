@@ -54,5 +54,6 @@ var (
 	ErrMoved        = errors.New("container is another one now")
 	ErrProtocol     = errors.New("answer is not what the API promises")
 	ErrTooLarge     = errors.New("answer exceeds the size cap")
-	ErrUnavailable  = errors.New("provider is not available") // 5xx, cut off, no answer in time
+	ErrCapped       = errors.New("the provider gives no more of this window") // in Page.Short: a shorter window may fit
+	ErrUnavailable  = errors.New("provider is not available")                 // 5xx, cut off, no answer in time
 )

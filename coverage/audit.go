@@ -72,7 +72,7 @@ type auditor struct {
 	st    *scopeState
 	sweep *sweepRow
 	task  *Task
-	walks []*walkRow // the plan's change walks, in its order; the first is the entity's own clock
+	walks []*walkRow // the plan's change walks that list the entities themselves, in its order
 	dirty map[*walkRow]bool
 }
 
@@ -82,7 +82,7 @@ func (a *auditor) load() error {
 		return nil
 	}
 	for _, w := range a.st.Walks {
-		if w.Sweep {
+		if w.Sweep || w.Pointers {
 			continue
 		}
 		row, err := a.tx.withHistory(a.st.SID, w.Name)

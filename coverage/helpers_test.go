@@ -25,6 +25,7 @@ type bed struct {
 	t     testing.TB
 	store coverage.Store
 	now   time.Time
+	drift time.Duration // of our own clock
 	plan  coverage.Plan
 	sc    scope.Scope
 }
@@ -42,7 +43,7 @@ func newBed(t testing.TB, s coverage.Store, sources ...string) *bed {
 }
 
 func (b *bed) reopen() {
-	l, err := coverage.Open(context.Background(), b.store, options(func() time.Time { return b.now }))
+	l, err := coverage.Open(context.Background(), b.store, options(func() time.Time { return b.now.Add(b.drift) }))
 	require.NoError(b.t, err)
 	b.Ledger = l
 }

@@ -41,7 +41,7 @@ func (l *Ledger) Next(ctx context.Context, sc scope.Scope, clock time.Time, pol 
 			if w == nil {
 				continue
 			}
-			tails = append(tails, w.tail(sc, clock, l.o.ClockSlack))
+			tails = append(tails, w.tail(sc, clock, utc(l.o.Now()), l.o.ClockSlack))
 			gaps = append(gaps, w.dueGaps(sc, clock)...)
 		}
 		return nil
@@ -54,14 +54,14 @@ func (l *Ledger) Next(ctx context.Context, sc scope.Scope, clock time.Time, pol 
 
 func (o *openTask) task(sc scope.Scope, kind TaskKind, walk string, tries int) Task {
 	return Task{Scope: sc, Kind: kind, Walk: walk, From: o.From, To: o.To, Started: o.Started, Cursor: o.Cursor,
-		End: o.End, Turn: o.Turn, Pages: o.Pages, Entities: o.Entities, Short: o.Short, Tries: tries}
+		End: o.End, Turn: o.Turn, Pages: o.Pages, Entities: o.Entities, Short: o.Short, Capped: o.Capped, Tries: tries, local: o.Local}
 }
 
-func (w *walkRow) tail(sc scope.Scope, clock time.Time, slack time.Duration) Task {
+func (w *walkRow) tail(sc scope.Scope, clock, now time.Time, slack time.Duration) Task {
 	if w.Open != nil {
 		return w.Open.task(sc, Tail, w.Def.Name, w.Fails)
 	}
-	return Task{Scope: sc, Kind: Tail, Walk: w.Def.Name, From: w.from(clock, slack), Started: clock, Tries: w.Fails}
+	return Task{Scope: sc, Kind: Tail, Walk: w.Def.Name, From: w.from(clock, now, slack), Started: clock, Tries: w.Fails, local: now}
 }
 
 func (w *walkRow) dueGaps(sc scope.Scope, clock time.Time) []Task {

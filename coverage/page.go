@@ -19,6 +19,7 @@ func (l *Ledger) CommitPage(ctx context.Context, t *Task, p Progress, rs []Recor
 	if next.Short == "" {
 		next.Short = clip(p.Short)
 	}
+	next.Capped = next.Capped || p.Capped
 	var out Outcome
 	err := l.update(ctx, t.Scope, func(tx txn, st *scopeState) error {
 		out = Outcome{}
@@ -81,7 +82,8 @@ func sameOpen(open *openTask, t *Task) bool {
 
 func (t *Task) open() *openTask {
 	return &openTask{From: utc(t.From), To: utc(t.To), Started: utc(t.Started), Cursor: t.Cursor, End: t.End,
-		Turn: t.Turn, Pages: t.Pages, Entities: t.Entities, Short: t.Short}
+		Turn: t.Turn, Pages: t.Pages, Entities: t.Entities, Short: t.Short,
+		Capped: t.Capped, Local: t.local}
 }
 
 func (t txn) commitWindow(st *scopeState, was, next *Task, p Progress) error {
@@ -194,8 +196,8 @@ func (l *Ledger) commitSweep(tx txn, st *scopeState, was, next *Task, p Progress
 }
 
 // Close ends a task whose last page is committed. A tail's frontier moves to Started in every case; what a short tail
-// read becomes a gap. A gap that is complete becomes covered, a short one is read again later. For turns see CO-24 to
-// CO-27. A task with pages left is refused with ErrUnfinished.
+// read becomes a gap. A gap that is complete becomes covered, a short one is read again later; one that the provider cut off
+// is divided. For turns see CO-24 to CO-27. A task with pages left is refused with ErrUnfinished.
 func (l *Ledger) Close(ctx context.Context, t *Task, clock time.Time) (Outcome, error) {
 	clock = utc(clock)
 	if t.Cursor != nil || t.Pages > 0 && !t.End && t.Kind != Probe {
@@ -207,7 +209,9 @@ func (l *Ledger) Close(ctx context.Context, t *Task, clock time.Time) (Outcome, 
 	case Probe:
 		return Outcome{}, l.closeProbe(ctx, t)
 	}
-	return Outcome{}, l.update(ctx, t.Scope, func(tx txn, st *scopeState) error {
+	var out Outcome
+	err := l.update(ctx, t.Scope, func(tx txn, st *scopeState) error {
+		out = Outcome{}
 		w, err := tx.withHistory(st.SID, t.Walk)
 		if err != nil {
 			return err
@@ -221,8 +225,8 @@ func (l *Ledger) Close(ctx context.Context, t *Task, clock time.Time) (Outcome, 
 			if !sameOpen(w.Open, t) {
 				return ErrTask
 			}
-			l.closeTail(w, r)
-		} else if err := l.closeGap(w, r, t); err != nil {
+			out.Divided = l.closeTail(w, r, t)
+		} else if out.Divided, err = l.closeGap(w, r, t); err != nil {
 			return err
 		}
 		if err := tx.clearAlarm(st); err != nil {
@@ -233,34 +237,43 @@ func (l *Ledger) Close(ctx context.Context, t *Task, clock time.Time) (Outcome, 
 		}
 		return tx.saveWalk(st.SID, w)
 	})
+	return out, err
 }
 
-func (l *Ledger) closeTail(w *walkRow, r Range) {
-	w.Frontier, w.Open, w.Fails, w.Why = r.To, nil, 0, ""
+func (l *Ledger) closeTail(w *walkRow, r Range, t *Task) (divided bool) {
+	w.Frontier, w.Local, w.Open, w.Fails, w.Why = r.To, t.local, nil, 0, ""
 	if r.Short == "" {
 		w.cover(r)
-		return
+		return false
 	}
 	w.remember(r)
-	w.miss(gapRow{From: r.From, To: r.To, Why: r.Short, Since: r.End, NotBefore: l.later(r.End, 1, 0)})
+	g := gapRow{From: r.From, To: r.To, Why: r.Short, Since: r.End, NotBefore: l.later(r.End, 1, 0)}
+	if t.Capped && w.divide(g) {
+		return true
+	}
+	w.miss(g)
+	return false
 }
 
-func (l *Ledger) closeGap(w *walkRow, r Range, t *Task) error {
+func (l *Ledger) closeGap(w *walkRow, r Range, t *Task) (divided bool, err error) {
 	g := w.gap(t)
 	if g == nil || !sameOpen(g.Open, t) {
-		return ErrTask
+		return false, ErrTask
 	}
 	r.To = g.To
 	if r.Short == "" {
 		w.Gaps = slices.DeleteFunc(w.Gaps, func(x gapRow) bool { return x.From.Equal(g.From) && x.To.Equal(g.To) })
 		w.cover(r)
-		return nil
+		return false, nil
 	}
 	w.remember(r)
+	if t.Capped && w.divide(*g) {
+		return true, nil
+	}
 	g.Open, g.Why = nil, clip(r.Short)
 	g.Tries++
 	g.NotBefore = l.later(r.End, g.Tries, 0)
-	return nil
+	return false, nil
 }
 
 // later is when a task is tried again that failed or stayed short: after its backoff, or the provider's word.
@@ -315,7 +328,7 @@ func (l *Ledger) failWindow(tx txn, st *scopeState, t *Task, f Failure, clock ti
 	}
 	if w.Open != nil && w.Fails >= l.o.TailTries {
 		o := w.Open
-		w.Frontier, w.Open, w.Fails = o.Started, nil, 0
+		w.Frontier, w.Local, w.Open, w.Fails = o.Started, o.Local, nil, 0
 		w.miss(gapRow{From: o.From, To: o.Started, Why: f.Why, Since: clock, Fails: 1, Open: o,
 			NotBefore: l.later(clock, 1, 0)})
 	}

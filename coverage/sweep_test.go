@@ -205,6 +205,31 @@ func TestGoneEntitiesAreForgottenInTheEnd(t *testing.T) {
 	b.check()
 }
 
+// SPEC CO-28: that a walk of pointers was read says nothing of what changed without it.
+func TestAuditAsksTheWalkThatLists(t *testing.T) {
+	b := newBed(t, coverage.NewMemory())
+	b.plan.Walks = append(b.plan.Walks, coverage.Walk{Name: "comments", Lag: 2 * time.Minute, Grain: time.Second, Pointers: true})
+	b.begin()
+	b.now = t0.Add(time.Hour)
+	for _, task := range b.next(coverage.Policy{}) {
+		if task.Kind == coverage.Tail {
+			short := ""
+			if task.Walk == "changes" {
+				short = "a null row"
+			}
+			b.page(&task, coverage.Progress{Short: short})
+			b.closeTask(&task)
+		}
+	}
+	require.Zero(t, b.turn(b.at(1, 'A', t0.Add(10*time.Minute))).Missed, "nobody claimed it")
+	gap := b.walk().Gaps[0]
+	b.now = gap.Next
+	task := b.task(coverage.Gap, coverage.Policy{})
+	b.page(task, coverage.Progress{})
+	b.closeTask(task)
+	require.Equal(t, 1, b.turn(b.at(2, 'A', t0.Add(10*time.Minute))).Missed)
+}
+
 // SPEC CO-28, CO-29
 func TestAudit(t *testing.T) {
 	for name, c := range map[string]struct {

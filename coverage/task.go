@@ -30,6 +30,8 @@ type Walk struct {
 	Lag   time.Duration
 	Grain time.Duration
 	Dense bool
+	// Pointers: it only shows which entities to look at, and never proves that an entity did not change.
+	Pointers bool
 }
 
 // Policy is how often things are owed.
@@ -67,19 +69,23 @@ type Task struct {
 	Pages    int
 	Entities int
 	Short    string  // why it can no longer be covered; the first reason
+	Capped   bool    // the provider gives no more of this range
 	Numbers  []int64 // Probe
 	Tries    int
 
-	last int64 // Probe: the highest number of the batch
+	last  int64     // Probe: the highest number of the batch
+	local time.Time // Tail: our own clock at Started
 }
 
 // Progress is what one page adds to a task.
 type Progress struct {
 	Next  []byte // the cursor behind the page; nil at the end
 	Rows  int
-	Short string  // why the page cannot support "covered"; "" when it can
-	Met   []int64 // numbers met in the scope (dense sweeps and probes)
-	Other []int64 // numbers that are of the other kind or gone, for ever
+	Short string // why the page cannot support "covered"; "" when it can
+	// Capped: it is short because the provider gives no more of a range of this length.
+	Capped bool
+	Met    []int64 // numbers met in the scope (dense sweeps and probes)
+	Other  []int64 // numbers that are of the other kind or gone, for ever
 }
 
 // Failure ends a task early.
@@ -98,6 +104,8 @@ type Outcome struct {
 	Canceled int // outbox rows withdrawn because the pair left before hand-off
 	Stale    int // records older than what is stored: ignored
 	Missed   int // entities that a sweep found and that the windows had claimed to cover
+	// Divided: the range was cut off, and its halves are due at once.
+	Divided bool
 }
 
 // Delivery is one outbox row: a decision on its way to a driver.

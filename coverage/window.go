@@ -10,6 +10,7 @@ type walkRow struct {
 	Def      Walk          `json:"def"`
 	Since    time.Time     `json:"since"`
 	Frontier time.Time     `json:"frontier"`
+	Local    time.Time     `json:"local,omitzero"`    // our own clock when the provider's stood at the frontier
 	Widened  time.Duration `json:"widened,omitempty"` // lag that the audit asks for
 	Clean    int           `json:"clean,omitempty"`   // finished turns since it last asked
 	Open     *openTask     `json:"open,omitempty"`
@@ -37,6 +38,8 @@ type openTask struct {
 	Pages    int       `json:"pages"`
 	Entities int       `json:"entities"`
 	Short    string    `json:"short,omitempty"`
+	Capped   bool      `json:"capped,omitempty"`
+	Local    time.Time `json:"local,omitzero"`
 }
 
 type gapRow struct {
@@ -48,6 +51,7 @@ type gapRow struct {
 	Fails     int       `json:"fails,omitempty"` // failures since its last page
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Open      *openTask `json:"open,omitempty"`
+	Part      bool      `json:"part,omitempty"` // of a range that the provider cut off: stays for itself
 }
 
 // Range is a half-open stretch [From, To) of a walk's change clock that was read, with its evidence.
@@ -103,11 +107,16 @@ func (t txn) saveHistory(sid string, w *walkRow) error {
 func (w *walkRow) lag() time.Duration { return max(w.Def.Lag, w.Def.Grain, w.Widened) }
 
 // from is where the tail begins. A clock that has stepped back was lower still before this cycle, and what changed then
-// bears its stamps: as much is read again as a clock may step back.
-func (w *walkRow) from(clock time.Time, slack time.Duration) time.Time {
+// bears its stamps: as much is read again as a clock may step back. One that stepped back and has overtaken the frontier
+// since shows beside our own clock: the provider's went less far than ours, by as much as it stepped back.
+func (w *walkRow) from(clock, now time.Time, slack time.Duration) time.Time {
 	f := w.Frontier
-	if clock.Before(f) {
+	switch {
+	case clock.Before(f):
 		f = clock.Add(-slack)
+	case !w.Local.IsZero():
+		back := now.Sub(w.Local) - clock.Sub(f)
+		f = f.Add(-min(max(back, 0), slack))
 	}
 	return f.Add(-w.lag())
 }
@@ -172,7 +181,7 @@ func (w *walkRow) miss(g gapRow) {
 	g.Why = clip(g.Why)
 	for i := 0; i < len(w.Gaps); {
 		x := w.Gaps[i]
-		if x.Open == nil && g.Open == nil && !g.From.After(x.To) && !x.From.After(g.To) {
+		if x.Open == nil && g.Open == nil && !x.Part && !g.Part && !g.From.After(x.To) && !x.From.After(g.To) {
 			g = union(x, g)
 			w.Gaps = slices.Delete(w.Gaps, i, i+1)
 			continue
@@ -183,8 +192,8 @@ func (w *walkRow) miss(g gapRow) {
 	w.Gaps = slices.Insert(w.Gaps, i, g)
 	for len(w.Gaps) > maxGaps {
 		best := 0
-		for i := 1; i+1 < len(w.Gaps); i++ {
-			if w.Gaps[i+1].From.Sub(w.Gaps[i].To) < w.Gaps[best+1].From.Sub(w.Gaps[best].To) {
+		for i := 1; i+1 < len(w.Gaps); i++ { // the latest of equals: parts are read from the earliest on
+			if w.Gaps[i+1].From.Sub(w.Gaps[i].To) <= w.Gaps[best+1].From.Sub(w.Gaps[best].To) {
 				best = i
 			}
 		}
@@ -193,11 +202,33 @@ func (w *walkRow) miss(g gapRow) {
 	}
 }
 
+// divide puts the halves of a range that the provider cut off in its place, due at once. It refuses where one unit of the
+// change clock is left, and where as many gaps are kept as there may be.
+func (w *walkRow) divide(g gapRow) bool {
+	unit := w.Def.Grain
+	if unit <= 0 {
+		unit = time.Second
+	}
+	mid := g.From.Add(g.To.Sub(g.From) / 2).Truncate(unit)
+	if !mid.After(g.From) {
+		mid = g.From.Truncate(unit).Add(unit)
+	}
+	if !mid.Before(g.To) || len(w.Gaps) >= maxGaps {
+		return false
+	}
+	w.Gaps = slices.DeleteFunc(w.Gaps, func(x gapRow) bool { return x.From.Equal(g.From) && x.To.Equal(g.To) })
+	for _, h := range []gapRow{{From: g.From, To: mid}, {From: mid, To: g.To}} {
+		h.Why, h.Since, h.Part = g.Why, g.Since, true
+		w.miss(h)
+	}
+	return true
+}
+
 // union of two gaps is read from its beginning, as soon as either was due: gaps that grow every cycle are read too.
 func union(a, b gapRow) gapRow {
 	return gapRow{
 		From: earlier(a.From, b.From), To: later(a.To, b.To), Why: b.Why, Since: earlier(a.Since, b.Since),
-		Tries: max(a.Tries, b.Tries), NotBefore: earlier(a.NotBefore, b.NotBefore),
+		Tries: max(a.Tries, b.Tries), NotBefore: earlier(a.NotBefore, b.NotBefore), Part: a.Part || b.Part,
 	}
 }
 

@@ -193,6 +193,88 @@ func TestClockThatStepsBack(t *testing.T) {
 	require.Equal(t, front.Add(-10*time.Minute), b.walk().Frontier)
 }
 
+// SPEC CO-22: a clock that stepped back between two cycles and is ahead of the frontier again.
+func TestClockThatSteppedBackUnseen(t *testing.T) {
+	b := newBed(t, coverage.NewMemory(), src)
+	b.tick(time.Hour)
+	tail := b.task(coverage.Tail, coverage.Policy{})
+	b.page(tail, coverage.Progress{Next: []byte("c1")})
+	b.drift += 30 * time.Second // the scan goes on in another process, some time later
+	b.reopen()
+	tail = b.task(coverage.Tail, coverage.Policy{})
+	b.page(tail, coverage.Progress{})
+	b.closeTask(tail)
+	front := b.now
+
+	b.drift -= 30 * time.Second
+	b.tick(3 * time.Minute)
+	b.drift += 10 * time.Minute // thirteen minutes of ours are three of the provider's
+	b.begin()
+	require.Equal(t, front.Add(-12*time.Minute), b.task(coverage.Tail, coverage.Policy{}).From, "as far as it stepped back, and the lag")
+	b.tail("")
+	b.tick(time.Minute)
+	require.Equal(t, front.Add(3*time.Minute-2*time.Minute), b.task(coverage.Tail, coverage.Policy{}).From, "once")
+	b.drift += 24 * time.Hour
+	require.Equal(t, front.Add(3*time.Minute-17*time.Minute), b.task(coverage.Tail, coverage.Policy{}).From, "no further than a clock may step back")
+	b.drift -= 48 * time.Hour
+	require.Equal(t, front.Add(3*time.Minute-2*time.Minute), b.task(coverage.Tail, coverage.Policy{}).From, "our own clock stepped back")
+}
+
+// SPEC CO-20: a cap divides the range until every part fits; what cannot be divided is reported and tried again.
+func TestCapDivides(t *testing.T) {
+	b := newBed(t, coverage.NewMemory(), src)
+	b.tick(time.Hour)
+	const most = 10
+	busy := t0.Add(20 * time.Minute)
+	changes := func(from, to time.Time) (n int) { // one a minute, and in one second more than the provider gives
+		for at := t0.Add(-time.Hour); at.Before(b.now); at = at.Add(time.Minute) {
+			if !at.Before(from) && (to.IsZero() || at.Before(to)) {
+				n++
+				if at.Equal(busy) {
+					n += most
+				}
+			}
+		}
+		return n
+	}
+	read := func(task *coverage.Task) bool {
+		p := coverage.Progress{Rows: changes(task.From, task.To)}
+		if p.Rows > most {
+			p.Rows, p.Short, p.Capped = most, "no more than ten", true
+		}
+		b.page(task, p)
+		out, err := b.Close(context.Background(), task, b.now)
+		require.NoError(t, err)
+		return out.Divided
+	}
+	require.True(t, read(b.task(coverage.Tail, coverage.Policy{})))
+	require.Equal(t, b.now, b.walk().Frontier, "the tail is not held up")
+	require.Len(t, b.walk().Gaps, 2, "halves that touch stay two")
+	for range 200 {
+		gap := b.task(coverage.Gap, coverage.Policy{})
+		if gap == nil {
+			break
+		}
+		read(gap)
+		require.LessOrEqual(t, len(b.walk().Gaps), 20, "the earliest first: few are open at a time")
+		covered := time.Duration(0)
+		for _, r := range b.walk().Covered {
+			covered += r.To.Sub(r.From)
+		}
+		for _, g := range b.walk().Gaps {
+			covered += g.To.Sub(g.From)
+		}
+		require.Equal(t, b.now.Sub(t0.Add(-2*time.Minute)), covered, "every instant is covered or missing")
+	}
+	w := b.walk()
+	require.Len(t, w.Gaps, 1)
+	require.Equal(t, busy, w.Gaps[0].From)
+	require.Equal(t, busy.Add(time.Second), w.Gaps[0].To, "one unit of the change clock")
+	require.Equal(t, "no more than ten", w.Gaps[0].Why)
+	require.Equal(t, 1, w.Gaps[0].Tries)
+	require.True(t, w.Gaps[0].Next.After(b.now))
+}
+
 func TestStaleTasksAreRefused(t *testing.T) {
 	b := newBed(t, coverage.NewMemory(), src)
 	one, two := b.task(coverage.Tail, coverage.Policy{}), b.task(coverage.Tail, coverage.Policy{})

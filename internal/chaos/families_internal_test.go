@@ -337,6 +337,25 @@ func families() []family {
 			twin: bend(bent{page: func(_ adapters.Walk, p *adapters.Page) { p.Short = nil }}), breaks: "missed",
 		},
 		{
+			name: "a frontier over a null row, as the sweep sees it", rules: []rule{label("bug")},
+			script: `plan a:0,b:0
+				create as=wes title=thing
+				settle
+				advance by=10m
+				label on=1 as=wes label=docs
+				advance by=20s
+				fault kind=null-rows n=1 route=issues.list count=1
+				cycle
+				clear-faults
+				advance by=4h
+				cycle`,
+			twin: bend(bent{page: func(w adapters.Walk, p *adapters.Page) {
+				if w.Kind == query.Changes {
+					p.Short = nil
+				}
+			}}), breaks: "covered",
+		},
+		{
 			name: "a clock that steps back", rules: []rule{label("bug")},
 			script: `plan a:0,b:0
 				create as=wes title=thing
@@ -349,6 +368,31 @@ func families() []family {
 				cycle
 				account`,
 			twin: bend(bent{health: forward()}), breaks: "missed",
+		},
+		{
+			name: "a clock that steps back and is ahead again", rules: []rule{label("bug")},
+			script: `plan a:0,b:0
+				create as=wes title=thing
+				settle
+				advance by=-5m
+				drift by=5m
+				label on=1 as=wes label=bug
+				advance by=6m
+				cycle
+				account`,
+			twin: Rules{Clock: func(world time.Time) time.Time { return world }}, breaks: "missed",
+		},
+		{
+			name: "a cap", rules: []rule{label("bug")},
+			script: "plan a:0,b:0\nsettle\n" + strings.Repeat("create as=wes title=thing labels=bug\nadvance by=2s\n", 12) + `cap n=3
+				advance by=1m
+				cycle
+				account`,
+			twin: bend(bent{page: func(_ adapters.Walk, p *adapters.Page) {
+				if p.Short != nil {
+					p.Short.Err = adapters.ErrUnavailable
+				}
+			}}), breaks: "missed",
 		},
 		{
 			name: "a budget that one kind of work eats", rules: []rule{label("bug")},

@@ -30,6 +30,7 @@ type Rules struct {
 	Policy  func(*coverage.Policy)
 	Target  func(*poll.Target)
 	Receipt func(*coverage.Receipt) // of runs that lived on
+	Clock   func(world time.Time) time.Time
 }
 
 // Setting is the frame of a story.
@@ -69,8 +70,10 @@ type sim struct {
 	cast     []string              // name:version of the harnesses in force
 	budget   int                   // requests of a cycle; 0: no cap
 	limit    int                   // decisions handed over by a cycle; 0: no cap
+	most     int                   // rows that the provider gives of a window; 0: no cap
 
 	exact   bool // since the last checkpoint nothing happened that a cycle may lawfully learn later, or see torn
+	loud    bool // nothing ever happened that no clock tells, and no answer was quietly wrong
 	robotID string
 	running map[string]bool // decisions whose run lives
 	taken   []hand          // what came out in this cycle
@@ -91,7 +94,7 @@ func (v violation) Error() string { return v.what }
 func broken(format string, args ...any) error { return violation{fmt.Sprintf(format, args...)} }
 
 func newSim(b *Bench, set Setting, rules Rules, versions map[string][]*harness, out io.Writer) (*sim, error) {
-	s := &sim{bench: b, set: set, rules: rules, out: out, versions: versions, exact: true, running: map[string]bool{}}
+	s := &sim{bench: b, set: set, rules: rules, out: out, versions: versions, exact: true, loud: true, running: map[string]bool{}}
 	s.world = forgesim.New(forgesim.Options{Profile: set.Flavour.Profile()})
 	if err := s.people(); err != nil {
 		return nil, err
@@ -144,7 +147,12 @@ func (s *sim) start() error {
 }
 
 // local is the poller's own clock.
-func (s *sim) local() time.Time { return s.world.Now().Add(s.set.Drift) }
+func (s *sim) local() time.Time {
+	if s.rules.Clock != nil {
+		return s.rules.Clock(s.world.Now())
+	}
+	return s.world.Now().Add(s.set.Drift)
+}
 
 // hire makes an engine for the harnesses in force.
 func (s *sim) hire() error {
@@ -160,7 +168,7 @@ func (s *sim) hire() error {
 		}
 		lane := meter.Lane()
 		t := poll.Target{
-			Driver: "forge", Adapter: forgejo.Adapter{}, Meter: meter, Lane: lane, Harnesses: hs,
+			Driver: "forge", Adapter: capped{forgejo.Adapter{}, func() int { return s.most }}, Meter: meter, Lane: lane, Harnesses: hs,
 			Config: adapters.Config{
 				BaseURL: "http://forge.test", Container: home, Kind: k, HTTP: &http.Client{Transport: s.wire}, Budget: lane,
 				Token:  func(context.Context) (string, error) { return token, nil },
@@ -298,6 +306,9 @@ func (s *sim) cycle(clean bool) error {
 	for _, sum := range sums {
 		s.say("  %s: scanned %d matched %d left %d unknown %d emitted %d missed %d read %v %v", sum.Kind, sum.Scanned, sum.Matched, sum.Left, sum.Unknown, sum.Emitted, sum.Missed, sum.Read, sum.Incomplete)
 	}
+	if err := s.covered(sums); err != nil {
+		return err
+	}
 	if err == nil && !s.life.dead {
 		_, _, err = s.engine.Deliver(ctx, poll.Hand{Driver: s.hands(), Spec: dispatch.Declared, Now: s.local, Limit: s.limit})
 	}
@@ -327,6 +338,17 @@ func (s *sim) cycle(clean bool) error {
 			if !sums[i].Complete() {
 				return broken("a cycle without a fault is incomplete: %s: %s", sums[i].Kind, strings.Join(sums[i].Incomplete, "; "))
 			}
+		}
+	}
+	return nil
+}
+
+// covered: what a sweep finds that a window has claimed to cover shows a frontier over a range that was not read, unless
+// something happened that no window can show.
+func (s *sim) covered(sums []poll.Summary) error {
+	for i := range sums {
+		if s.loud && sums[i].Missed > 0 {
+			return broken("covered: the sweep of %s found %d that a window had claimed", sums[i].Kind, sums[i].Missed)
 		}
 	}
 	return nil

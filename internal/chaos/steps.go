@@ -22,6 +22,8 @@ import (
 //	crash at=… n=…           in the next cycle the process dies at its n-th request, before its n-th write, after its n-th
 //	                         commit, or when the driver has taken the n-th batch
 //	hook n=… do="…"          right before the n-th request of the next cycle the world changes
+//	cap n=…                  the provider gives no more rows of a window; 0 is none
+//	drift by=…               the poller's own clock is put forward by so much, or back
 //	budget requests=… emit=… caps of every cycle; 0 is none
 //	outcomes a,b,…           how the next runs end
 //	ordinary a               how all others end
@@ -31,7 +33,7 @@ import (
 //	late a                   the run that was handed off first tells, late, that it ended so
 //	restart                  the process ends and another begins
 //	forget                   the ledger is lost
-const Steps = "cycle settle account end plan crash hook budget outcomes ordinary poison late restart forget"
+const Steps = "cycle settle account end plan crash hook cap drift budget outcomes ordinary poison late restart forget"
 
 // step does one line.
 func (s *sim) step(line string) error {
@@ -52,6 +54,7 @@ func (s *sim) step(line string) error {
 		return s.plan(strings.Split(rest, ","))
 	}
 	s.exact = s.exact && !unsettling(verb, rest)
+	s.loud = s.loud && !silent(verb, rest)
 	switch verb {
 	case "crash":
 		s.life.plan = crash{at: arg(rest, "at"), n: number(rest, "n")}
@@ -62,6 +65,14 @@ func (s *sim) step(line string) error {
 			do = text
 		}
 		s.wire.hooks[n] = append(s.wire.hooks[n], do)
+	case "cap":
+		s.most = number(rest, "n")
+	case "drift":
+		d, err := time.ParseDuration(arg(rest, "by"))
+		if err != nil {
+			return fmt.Errorf("drift: %w", err)
+		}
+		s.set.Drift += d
 	case "budget":
 		s.budget, s.limit = number(rest, "requests"), number(rest, "emit")
 		return s.hire()
@@ -95,9 +106,31 @@ func deceives(fault string) bool {
 // was at one moment.
 func unsettling(verb, rest string) bool {
 	switch verb {
-	case "crash", "hook", "budget", "outcomes", "ordinary", "poison", "late", "forget",
+	case "crash", "hook", "cap", "drift", "budget", "outcomes", "ordinary", "poison", "late", "forget",
 		"fault", "rename-label", "delete-label", "rename-milestone", "delete-milestone", "close-milestone", "delete-comment", "delete", "status",
 		"rename-user", "delete-user", "set-role", "rename-repo", "transfer", "set-updated", "set-clock", "hide-repo", "dismiss-review":
+		return true
+	case "advance":
+		return strings.HasPrefix(arg(rest, "by"), "-")
+	}
+	return false
+}
+
+// silent steps change what a row shows and move no clock, or let an answer be wrong without saying so.
+func silent(verb, rest string) bool {
+	switch verb {
+	case "fault":
+		return deceives(rest) || slices.ContainsFunc([]string{"drop-rows", "repeat-row", "kind=total"}, func(w string) bool { return strings.Contains(rest, w) })
+	case "hook":
+		_, do, _ := strings.Cut(rest, "do=")
+		text, err := strconv.Unquote(do)
+		if err != nil {
+			text = do
+		}
+		verb, rest, _ := strings.Cut(text, " ")
+		return silent(verb, rest)
+	case "rename-label", "delete-label", "rename-milestone", "delete-milestone", "rename-user", "delete-user", "delete-comment", "rename-repo", "transfer",
+		"set-updated", "set-clock", "hide-repo", "drift":
 		return true
 	case "advance":
 		return strings.HasPrefix(arg(rest, "by"), "-")
@@ -152,6 +185,7 @@ const patience = 14
 
 func (s *sim) settle() error {
 	s.world.ClearFaults("")
+	s.most = 0
 	s.wire.hooks, s.life.plan = map[int][]string{}, crash{}
 	s.driver.next, s.driver.ordinary, s.driver.poison = nil, coverage.Ran, ""
 	if s.budget != 0 || s.limit != 0 {

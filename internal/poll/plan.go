@@ -113,7 +113,7 @@ func (c *compiled) ledgerPlan(t *Target, walks []adapters.Walk, stored map[strin
 	}
 	for _, w := range walks {
 		p.Walks = append(p.Walks, coverage.Walk{
-			Name: w.Name, Sweep: w.Kind == query.Sweep, Lag: w.Lag, Grain: w.Grain, Dense: w.Dense,
+			Name: w.Name, Sweep: w.Kind == query.Sweep, Lag: w.Lag, Grain: w.Grain, Dense: w.Dense, Pointers: w.Pointers,
 		})
 	}
 	return p

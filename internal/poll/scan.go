@@ -33,7 +33,7 @@ func (r *run) scan(ctx context.Context, t *coverage.Task, w adapters.Walk) error
 func (r *run) page(ctx context.Context, t *coverage.Task, w adapters.Walk, p *adapters.Page) error {
 	prog := coverage.Progress{Next: p.Next, Rows: len(p.Items), Other: p.Other}
 	if p.Short != nil {
-		prog.Short = p.Short.Error()
+		prog.Short, prog.Capped = p.Short.Error(), errors.Is(p.Short, adapters.ErrCapped)
 	}
 	items := r.admissible(p.Items, &prog)
 	known, err := r.led().Entities(ctx, r.sc, identities(items))

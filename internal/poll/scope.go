@@ -59,6 +59,7 @@ type run struct {
 	refused map[string]bool // source ids
 	judge   *judge
 	stuck   map[string]int // failures by cause, for the summary
+	divided bool           // a window was cut off, and its halves are due
 }
 
 // run goes through a cycle in the order in which work may be starved least: identity, windows, agenda, sweep, agenda.
@@ -79,6 +80,9 @@ func (r *run) run(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := r.halves(ctx); err != nil {
+			return err
+		}
 		looks := shareAgenda
 		if windows {
 			looks = shareLooks
@@ -91,6 +95,27 @@ func (r *run) run(ctx context.Context) error {
 		}
 	}
 	return r.probe(ctx)
+}
+
+// halves reads windows that the provider cut off again, in halves: the earliest first, so that few are open at a time, until
+// each fits or cannot be divided.
+func (r *run) halves(ctx context.Context) error {
+	for r.divided {
+		r.divided = false
+		tasks, err := r.led().Next(ctx, r.sc, r.clock, coverage.Policy{SweepEvery: forever, RecheckEvery: forever})
+		if err != nil {
+			return errLedger{err}
+		}
+		for i := range tasks {
+			if tasks[i].Kind != coverage.Gap || r.divided {
+				continue
+			}
+			if err := r.task(ctx, &tasks[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // begin opens the session, checks that it is still the scope that it was, compiles, and registers the plan.
@@ -155,14 +180,17 @@ func (r *run) task(ctx context.Context, t *coverage.Task) error {
 	switch {
 	case err == nil:
 		r.sum.Read = true
-		if t.Short != "" {
-			r.sum.incomplete(fmt.Sprintf("%s %s: %s", t.Kind, t.Walk, t.Short))
-		}
 		out, err := r.led().Close(ctx, t, r.clock)
 		if err != nil {
 			return errLedger{err}
 		}
 		r.sum.add(out)
+		switch {
+		case out.Divided: // each half says for itself whether it was read
+			r.divided = true
+		case t.Short != "":
+			r.sum.incomplete(fmt.Sprintf("%s %s: %s", t.Kind, t.Walk, t.Short))
+		}
 		return nil
 	case errors.As(err, &led) || ctx.Err() != nil:
 		return err
