@@ -111,14 +111,29 @@ type AgendaSnapshot struct {
 
 // OutboxSnapshot is the outbox by state, with its dead letters.
 type OutboxSnapshot struct {
-	Ready   int        `json:"ready"`
-	Waiting int        `json:"waiting"` // for their next try
-	Claimed int        `json:"claimed"` // by a driver
-	Lost    int        `json:"lost"`    // claimed, the lease is over, no receipt
-	Held    int        `json:"held"`    // their source is not in the plan
-	Dead    int        `json:"dead"`
-	Oldest  time.Time  `json:"oldest,omitzero"`
-	Letters []Delivery `json:"letters"` // the dead ones, without evidence, at most 100
+	Ready   int       `json:"ready"`
+	Waiting int       `json:"waiting"` // for their next try
+	Claimed int       `json:"claimed"` // by a driver
+	Lost    int       `json:"lost"`    // claimed, the lease is over, no receipt
+	Held    int       `json:"held"`    // their source is not in the plan
+	Dead    int       `json:"dead"`
+	Oldest  time.Time `json:"oldest,omitzero"`
+	Letters []Letter  `json:"letters"` // the dead ones, at most 100
+}
+
+// Letter is a row that failed often and is tried slowly.
+type Letter struct {
+	Key       string      `json:"key"`
+	Decision  string      `json:"decision"`
+	Scope     scope.Scope `json:"scope"`
+	Source    string      `json:"source"`
+	Ref       scope.Ref   `json:"ref"`
+	Entries   int         `json:"entries"`
+	Created   time.Time   `json:"created"`
+	Tries     int         `json:"tries"`
+	NotBefore time.Time   `json:"not_before,omitzero"`
+	Lease     time.Time   `json:"lease,omitzero"`
+	Why       string      `json:"why"`
 }
 
 const maxLetters = 100
@@ -287,7 +302,7 @@ func (t txn) agendaSnapshot(sid string, now time.Time) ([]AgendaSnapshot, error)
 }
 
 func (t txn) outboxSnapshot(now time.Time) (OutboxSnapshot, error) {
-	out := OutboxSnapshot{Letters: []Delivery{}}
+	out := OutboxSnapshot{Letters: []Letter{}}
 	err := t.each(bOutbox, "", func(k string, v []byte) error {
 		var r outRow
 		if err := decodeJSON(bOutbox, k, v, &r); err != nil {
@@ -311,9 +326,8 @@ func (t txn) outboxSnapshot(now time.Time) (OutboxSnapshot, error) {
 			out.Ready++
 		}
 		if r.Dead && len(out.Letters) < maxLetters {
-			d := r.Delivery
-			d.Evidence = nil
-			out.Letters = append(out.Letters, d)
+			out.Letters = append(out.Letters, Letter{Key: r.Key, Decision: r.Decision, Scope: r.Scope, Source: r.Source, Ref: r.Ref,
+				Entries: r.Entries, Created: r.Created, Tries: r.Tries, NotBefore: r.NotBefore, Lease: r.Lease, Why: r.Why})
 		}
 		return nil
 	})

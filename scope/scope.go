@@ -13,11 +13,11 @@ import (
 // combination of queries can widen it. All members are stable ids: a scope survives renames and token rotation, and a
 // different account is a different scope, since it may see other things.
 type Scope struct {
-	Provider  string     // github, gitlab, forgejo, jira
-	Tenant    string     // host, site or cloud id
-	Container string     // repository or project id
-	Kind      query.Kind // work items or change proposals
-	Account   string     // id of the effective credential's account or installation; never a token
+	Provider  string     `json:"provider"`  // github, gitlab, forgejo, jira
+	Tenant    string     `json:"tenant"`    // host, site or cloud id
+	Container string     `json:"container"` // repository or project id
+	Kind      query.Kind `json:"kind"`      // work items or change proposals
+	Account   string     `json:"account"`   // id of the effective credential's account or installation; never a token
 }
 
 // Key is the ledger key of s. Two scopes have one key only when they are equal.
@@ -31,10 +31,10 @@ func (s Scope) String() string { return s.Key() }
 // Identity is what an entity is, for ever: id spaces of kinds collide, so the kind is part of it; numbers, keys, paths
 // and node ids are aliases and not.
 type Identity struct {
-	Provider string
-	Tenant   string
-	Kind     query.Kind
-	ID       string
+	Provider string     `json:"provider"`
+	Tenant   string     `json:"tenant"`
+	Kind     query.Kind `json:"kind"`
+	ID       string     `json:"id"`
 }
 
 // String is the canonical text of the identity; ParseIdentity reads it.
@@ -59,9 +59,9 @@ func ParseIdentity(s string) (Identity, error) {
 // Ref is an identity with what is needed to ask for it and to show it.
 type Ref struct {
 	Identity
-	Alias string // the adapter's own handle (a number, a key, a node id); opaque, may go stale
-	Key   string // as people write it: owner/name#7, PROJ-7
-	URL   string
+	Alias string `json:"alias"` // the adapter's own handle (a number, a key, a node id); opaque, may go stale
+	Key   string `json:"key"`   // as people write it: owner/name#7, PROJ-7
+	URL   string `json:"url"`
 }
 
 // Place is where a result says it lives. An empty member was not given.

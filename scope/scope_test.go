@@ -1,6 +1,7 @@
 package scope_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -92,4 +93,18 @@ func FuzzParseIdentity(f *testing.F) {
 			t.Fatalf("%q: %+v became %+v, %v", s, id, again, err)
 		}
 	})
+}
+
+// Ledgers of earlier versions hold the members under their Go names.
+func TestJSONNames(t *testing.T) {
+	sc := scope.Scope{Provider: "gitlab", Tenant: "git.example", Container: "17", Kind: query.WorkItem, Account: "5"}
+	b, err := json.Marshal(sc)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"provider":"gitlab","tenant":"git.example","container":"17","kind":"work_item","account":"5"}`, string(b))
+	var old scope.Scope
+	require.NoError(t, json.Unmarshal([]byte(`{"Provider":"gitlab","Tenant":"git.example","Container":"17","Kind":"work_item","Account":"5"}`), &old))
+	require.Equal(t, sc, old)
+	var ref scope.Ref
+	require.NoError(t, json.Unmarshal([]byte(`{"Provider":"gitlab","Tenant":"git.example","Kind":"work_item","ID":"7","Alias":"3","Key":"a/b#3","URL":"https://x"}`), &ref))
+	require.Equal(t, scope.Ref{Identity: scope.Identity{Provider: "gitlab", Tenant: "git.example", Kind: query.WorkItem, ID: "7"}, Alias: "3", Key: "a/b#3", URL: "https://x"}, ref)
 }

@@ -34,7 +34,7 @@ func full() *report.Page {
 	p.At, p.Schema, p.Size = at(0), 1, 5<<20
 	p.Cycles = []coverage.Cycle{{Driver: "code", Began: at(-0.1), Ended: at(-0.09), Complete: at(-3), Fails: 2, NotBefore: at(0.2)}}
 	p.Drivers = []report.Driver{{Name: "code", Every: time.Minute, Next: at(0.2)}, {Name: "slow", Every: time.Hour, Running: at(-0.2)}}
-	p.Outbox = coverage.OutboxSnapshot{Ready: 11, Waiting: 12, Claimed: 13, Lost: 14, Held: 15, Dead: 16, Oldest: at(-30), Letters: []coverage.Delivery{{
+	p.Outbox = coverage.OutboxSnapshot{Ready: 11, Waiting: 12, Claimed: 13, Lost: 14, Held: 15, Dead: 16, Oldest: at(-30), Letters: []coverage.Letter{{
 		Source: "fix", Tries: 9, NotBefore: at(10), Why: nasty,
 		Ref: scope.Ref{Identity: scope.Identity{Provider: "forgejo", Tenant: "git.example", Kind: "work_item", ID: "7"}, Key: "acme/widgets#7" + nasty, URL: "javascript:alert(1)"},
 	}}}
