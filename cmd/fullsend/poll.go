@@ -401,15 +401,27 @@ func owing(ctx context.Context, e *env, led *coverage.Ledger, driver dispatch.Dr
 	}
 	owed := false
 	say := func(msg string, args ...any) { owed = true; e.logger().Warn(msg, args...) }
-	for _, sc := range snap.Scopes {
+	for i := range snap.Scopes {
+		sc := &snap.Scopes[i]
+		if !slices.ContainsFunc(sc.Sources, func(s coverage.SourceSnapshot) bool { return s.Retired.IsZero() }) {
+			continue // nobody asks there any more
+		}
 		for _, a := range sc.Agenda {
 			if a.Why == coverage.WhyUndecided || a.Why == coverage.WhyFailed {
 				say("entities wait to be looked at again", "scope", sc.Scope, "reason", a.Why, "entities", a.Count, "since", a.Oldest, "next", a.Next)
 			}
 		}
 		for _, w := range sc.Walks {
+			if !w.Active {
+				continue // it is read again when the plan has it again
+			}
 			for _, g := range w.Gaps {
 				say("a range is not covered", "scope", sc.Scope, "walk", w.Name, "from", g.From, "to", g.To, "reason", g.Why, "next", g.Next)
+			}
+		}
+		for _, s := range sc.Sweeps {
+			if s.Active && s.Tries > 0 {
+				say("a sweep is not complete", "scope", sc.Scope, "walk", s.Name, "tries", s.Tries, "reason", s.Why, "next", s.Next)
 			}
 		}
 	}

@@ -178,6 +178,64 @@ func TestFailuresLoseNothing(t *testing.T) {
 	}
 }
 
+// SPEC PO-18: what is owed makes exit 3 also while nothing of it is tried.
+func TestOwedWhileNothingIsTried(t *testing.T) {
+	for name, fault := range map[string]string{
+		"a window is not covered": "fault kind=null-rows route=issues.list n=1 count=1",
+		"a sweep is not complete": "fault kind=status status=502 route=issues.list skip=2 count=1",
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+			r := newRig(t)
+			require.Equal(t, poll.ExitComplete, r.poll().code)
+			r.do("advance by=48h\ncreate as=olga title=x labels=bug\nadvance by=1m\n" + fault)
+			require.Equal(t, poll.ExitIncomplete, r.poll().code)
+			r.do("clear-faults\nadvance by=5s")
+			o := r.poll()
+			assert.Equal(t, poll.ExitIncomplete, o.code, "its backoff is not over")
+			assert.Contains(t, o.err, strings.ReplaceAll(name, "window", "range"))
+			r.do("advance by=10m")
+			o = r.poll()
+			assert.Equal(t, poll.ExitComplete, o.code, o.err)
+		})
+	}
+}
+
+// SPEC PO-18: of a scope that no configuration names any more nothing is owed.
+func TestNothingIsOwedForARemovedScope(t *testing.T) {
+	r := newRig(t)
+	r.do("repo repo=acme/other\nset-role repo=acme/other user=agent role=admin")
+	require.Equal(t, poll.ExitComplete, r.poll().code)
+	r.do("advance by=1h\ncreate repo=acme/widgets as=olga title=x\nadvance by=1m\nfault kind=null-rows route=issues.list n=1 count=1")
+	o := r.poll()
+	require.Equal(t, poll.ExitIncomplete, o.code, o.err)
+	r.do("clear-faults")
+	config, err := os.ReadFile(filepath.Join(r.dir, ".fullsend", "config.yaml"))
+	require.NoError(t, err)
+	r.write("config.yaml", strings.ReplaceAll(string(config), "acme/widgets", "acme/other"))
+	o = r.poll()
+	assert.Equal(t, poll.ExitComplete, o.code, o.err)
+}
+
+// SPEC CO-11: what waits for a harness that was removed is not handed over, also while its scope cannot be read.
+func TestRemovedHarnessGetsNothing(t *testing.T) {
+	r := newRig(t)
+	want := len(r.bugs())
+	require.Greater(t, want, 1)
+	r.harness("docs", "coder", `label = "nothing"`)
+	first := r.poll("--emit-budget", "1")
+	require.Len(t, keys(t, first), 1, first.err)
+	bugs, err := os.ReadFile(filepath.Join(r.dir, ".fullsend", "harness", "bugs.yaml"))
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(filepath.Join(r.dir, ".fullsend", "harness", "bugs.yaml")))
+	r.do("fault kind=status status=503")
+	o := r.poll()
+	assert.Equal(t, poll.ExitTryLater, o.code, o.err)
+	assert.Empty(t, o.out)
+	r.do("clear-faults\nadvance by=1h")
+	r.write("harness/bugs.yaml", string(bugs))
+	assert.Len(t, keys(t, r.poll()), want-1, "it waited for the harness to come back")
+}
+
 func TestWrongToken(t *testing.T) {
 	r := newRig(t)
 	r.token = "not-a-token-of-this-forge"
