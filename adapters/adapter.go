@@ -23,8 +23,8 @@ type Adapter interface {
 	EditFloor(f query.FieldID) Role
 	// Settings are the keys that a connection may carry besides base_url and token_env; any other key is an error.
 	Settings() []Setting
-	// ContainerKey is the name of the key that names the container in a configured scope: repo or project.
-	ContainerKey() string
+	// Container says how a configured scope names its container.
+	Container() ContainerName
 	// Open resolves names to ids, checks the credential and reads limits and the kind of server.
 	Open(ctx context.Context, c Config) (Session, error)
 }
@@ -116,6 +116,13 @@ type Health struct {
 	Place    string    // the container's current name
 	Warnings []string  // for people, each cycle: a token that may not read roles, a rename
 	CanRoles bool      // the credential may read roles
+}
+
+// ContainerName is how a configured scope names its container.
+type ContainerName struct {
+	Key     string             // of the member that names it: repo, project
+	Example string             // as people write it: owner/name, PROJ
+	Check   func(string) error // why a text cannot be such a name, without asking anybody; nil: any but an empty one can
 }
 
 // Walk is one way in which the session enumerates its scope.

@@ -34,8 +34,10 @@ func (Adapter) Provider() string { return Provider }
 // Settings returns none: base_url and token_env are all that a connection has.
 func (Adapter) Settings() []adapters.Setting { return nil }
 
-// ContainerKey returns "repo".
-func (Adapter) ContainerKey() string { return "repo" }
+// Container is a repository.
+func (Adapter) Container() adapters.ContainerName {
+	return adapters.ContainerName{Key: "repo", Example: "owner/name", Check: func(s string) error { _, _, err := parseContainer(s); return err }}
+}
 
 // Open asks the server who it is, who the credential is and which repository is meant: five requests of class Identity
 // at most.
@@ -105,7 +107,7 @@ func parseContainer(s string) (owner, name string, err error) {
 }
 
 func plainSegment(s string) bool {
-	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/?#%\\ \t\r\n")
+	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/:@?#%\\ \t\r\n")
 }
 
 // session is one repository seen with one credential.

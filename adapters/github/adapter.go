@@ -48,8 +48,10 @@ func (Adapter) Settings() []adapters.Setting {
 	}
 }
 
-// ContainerKey returns "repo".
-func (Adapter) ContainerKey() string { return "repo" }
+// Container is a repository.
+func (Adapter) Container() adapters.ContainerName {
+	return adapters.ContainerName{Key: "repo", Example: "owner/name", Check: func(s string) error { _, _, err := parseContainer(s); return err }}
+}
 
 // Open asks who the credential is and which repository is meant, and a server of one's own whether it has issue types:
 // three requests of class Identity at most, and one for an App's token.
@@ -188,7 +190,7 @@ func parseContainer(s string) (owner, name string, err error) {
 }
 
 func plainSegment(s string) bool {
-	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/?#%\\ \t\r\n")
+	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/:@?#%\\ \t\r\n")
 }
 
 // session is one repository seen with one credential.

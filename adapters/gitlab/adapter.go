@@ -47,8 +47,10 @@ func (Adapter) Settings() []adapters.Setting {
 	}
 }
 
-// ContainerKey returns "project".
-func (Adapter) ContainerKey() string { return "project" }
+// Container is a project by its whole path.
+func (Adapter) Container() adapters.ContainerName {
+	return adapters.ContainerName{Key: "project", Example: "group/project", Check: checkPath}
+}
 
 // Open asks the server who the credential is and which project is meant: four requests of class Identity at most.
 func (Adapter) Open(ctx context.Context, c adapters.Config) (adapters.Session, error) {
@@ -115,7 +117,7 @@ func canonicalHost(u *url.URL) string {
 func checkPath(s string) error {
 	parts := strings.Split(s, "/")
 	plain := func(p string) bool {
-		return p != "" && p != "." && p != ".." && p != "-" && !strings.ContainsAny(p, "?#%\\ \t\r\n")
+		return p != "" && p != "." && p != ".." && p != "-" && !strings.ContainsAny(p, ":@?#%\\ \t\r\n")
 	}
 	if len(parts) < 2 || slices.ContainsFunc(parts, func(p string) bool { return !plain(p) }) {
 		return fmt.Errorf("project %q: want group/project or group/subgroup/project", s)

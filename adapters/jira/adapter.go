@@ -45,8 +45,17 @@ func (Adapter) Settings() []adapters.Setting {
 	}
 }
 
-// ContainerKey returns "project".
-func (Adapter) ContainerKey() string { return "project" }
+// Container is a project by its key.
+func (Adapter) Container() adapters.ContainerName {
+	return adapters.ContainerName{Key: "project", Example: "PROJ", Check: checkKey}
+}
+
+func checkKey(s string) error {
+	if !projectKey.MatchString(s) {
+		return fmt.Errorf("project %q: want a project key", s)
+	}
+	return nil
+}
 
 // Open asks the server which Jira it is, who the credential is and which project is meant: six requests of class Identity
 // at most.
@@ -57,8 +66,8 @@ func (Adapter) Open(ctx context.Context, c adapters.Config) (adapters.Session, e
 	if c.Token == nil || c.Budget == nil || c.Now == nil {
 		return nil, configError(errors.New("token, budget and clock are required"))
 	}
-	if !projectKey.MatchString(c.Container) {
-		return nil, configError(fmt.Errorf("project %q: want a project key", c.Container))
+	if err := checkKey(c.Container); err != nil {
+		return nil, configError(err)
 	}
 	base, cloud, err := parseBase(c.BaseURL, c.Settings[setCloud])
 	if err != nil {

@@ -34,7 +34,7 @@ func (l *loader) driver(n *yaml.Node, names map[string]diag.Pos) (InputDriver, b
 		if v := l.Need(m, "connection", "the input driver", "add connection: {base_url: …, token_env: NAME}"); v != nil {
 			l.connection(v, a, &d)
 		}
-		if v := l.Need(m, "scopes", "the input driver", "list what to poll, for example - {"+a.ContainerKey()+": …}"); v != nil {
+		if v := l.Need(m, "scopes", "the input driver", "list what to poll, for example - {"+a.Container().Key+": "+a.Container().Example+"}"); v != nil {
 			l.scopes(v, a, &d)
 		}
 	}
@@ -230,19 +230,20 @@ func loopback(host string) bool {
 }
 
 func (l *loader) scopes(n *yaml.Node, a adapters.Adapter, d *InputDriver) {
-	key := a.ContainerKey()
+	name := a.Container()
+	key, example := name.Key, name.Key+": "+name.Example
 	items := l.List(n, "scopes")
 	if n.Kind == yaml.SequenceNode && len(items) == 0 {
-		l.Report(n, RuleScope, "add - {"+key+": …}", "scopes is empty: nothing would be polled")
+		l.Report(n, RuleScope, "add - {"+example+"}", "scopes is empty: nothing would be polled")
 	}
 	seen := map[string]bool{}
 	for _, item := range items {
-		m, ok := l.Mapping(item, "a scope", "write - {"+key+": "+scopeExample(key)+"}")
+		m, ok := l.Mapping(item, "a scope", "write - {"+example+"}")
 		if !ok {
 			continue
 		}
 		l.Only(m, "a scope of provider "+d.Provider, key, "kinds")
-		v := l.Need(m, key, "the scope", "add "+key+": "+scopeExample(key))
+		v := l.Need(m, key, "the scope", "add "+example)
 		if v == nil {
 			continue
 		}
@@ -251,7 +252,7 @@ func (l *loader) scopes(n *yaml.Node, a adapters.Adapter, d *InputDriver) {
 			continue
 		}
 		ref := ScopeRef{Container: s, Kinds: l.kinds(m, a, d), Pos: l.Doc.PosOf(v)}
-		if !l.container(v, key, s) {
+		if !l.container(v, name, s) {
 			continue
 		}
 		for _, k := range ref.Kinds {
@@ -265,30 +266,14 @@ func (l *loader) scopes(n *yaml.Node, a adapters.Adapter, d *InputDriver) {
 	}
 }
 
-func scopeExample(key string) string {
-	if key == "project" {
-		return "PROJ"
+func (l *loader) container(n *yaml.Node, name adapters.ContainerName, s string) bool {
+	if strings.TrimSpace(s) == "" {
+		l.Report(n, RuleScope, "write "+name.Example, "%s is empty", name.Key)
+		return false
 	}
-	return "owner/name"
-}
-
-var projectKey = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,254}$`)
-
-func (l *loader) container(n *yaml.Node, key, s string) bool {
-	switch key {
-	case "repo":
-		if why := badRepo(s); why != "" {
-			l.Report(n, RuleScope, "write owner/name as the provider shows it", "repo %q %s", s, why)
-			return false
-		}
-	case "project":
-		if !projectKey.MatchString(s) {
-			l.Report(n, RuleScope, "write the project's key, for example PROJ", "%q is no project key", s)
-			return false
-		}
-	default:
-		if strings.TrimSpace(s) == "" {
-			l.Report(n, RuleScope, "", "%s is empty", key)
+	if name.Check != nil {
+		if err := name.Check(s); err != nil {
+			l.Report(n, RuleScope, "write it as the provider shows it, for example "+name.Example, "%s", err)
 			return false
 		}
 	}

@@ -4,7 +4,9 @@ package configtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fullsend-ai/discovery/adapters"
 	"github.com/fullsend-ai/discovery/internal/config"
@@ -66,8 +68,24 @@ func (a Adapter) EditFloor(query.FieldID) adapters.Role { return adapters.NoRole
 // Settings are its own connection keys.
 func (a Adapter) Settings() []adapters.Setting { return a.Extra }
 
-// ContainerKey is the key of a scope's container.
-func (a Adapter) ContainerKey() string { return a.Key }
+// Container is owner/name under repo, and a word else.
+func (a Adapter) Container() adapters.ContainerName {
+	n := adapters.ContainerName{Key: a.Key, Example: "PROJ", Check: func(s string) error {
+		if strings.ContainsAny(s, " /.") {
+			return fmt.Errorf("project %q: want a project key", s)
+		}
+		return nil
+	}}
+	if a.Key == "repo" {
+		n.Example, n.Check = "owner/name", func(s string) error {
+			if owner, name, ok := strings.Cut(s, "/"); !ok || strings.ContainsAny(owner+name, ":/") {
+				return fmt.Errorf("repo %q: want owner/name", s)
+			}
+			return nil
+		}
+	}
+	return n
+}
 
 // Open always fails.
 func (a Adapter) Open(context.Context, adapters.Config) (adapters.Session, error) {
