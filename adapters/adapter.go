@@ -180,8 +180,7 @@ type Item struct {
 	Token   string // the listing's change mark: a hash of all that the row shows; "" when the answer is no listing row
 	Updated time.Time
 	Facts   *query.Facts // nil for pointers
-	Was     []scope.Identity
-	ReadAt  time.Time // the provider's clock of the answer
+	ReadAt  time.Time    // the provider's clock of the answer
 }
 
 // Plan is a compiled search.

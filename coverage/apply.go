@@ -98,12 +98,14 @@ func (a *applier) stale(e *entityRow, r *Record) {
 // gone: pairs leave, appointments are closed; how often a pair entered is remembered.
 func (a *applier) gone(e *entityRow, r *Record) error {
 	e.readAt = r.ReadAt.UTC()
-	e.gone, e.again, e.evidence = true, nil, nil
-	for s := range e.pairs {
+	e.again, e.evidence = nil, nil
+	for s, p := range e.pairs {
+		p.along = p.in || p.along && e.gone
 		if err := a.leave(e, s); err != nil {
 			return err
 		}
 	}
+	e.gone = true
 	return a.restOn(e, nil)
 }
 

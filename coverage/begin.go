@@ -24,7 +24,8 @@ type sourceRow struct {
 
 // Begin registers what a cycle asks in a scope. A source that is new, changed or back is owed one full turn of every
 // sweep; a new change walk begins at clock, and the scope is owed a turn. Nothing else of what is stored changes with
-// the plan. A frontier further beyond clock than Options.ClockSlack is ErrClock, and changes nothing.
+// the plan. A frontier further beyond clock than Options.ClockSlack is ErrClock, and changes nothing; so is a name that led
+// to another container before, which is ErrName: the repository was made anew, or somebody took its name.
 func (l *Ledger) Begin(ctx context.Context, sc scope.Scope, p Plan, clock time.Time) error {
 	key, clock := sc.Key(), utc(clock)
 	var next *scopeState
@@ -91,6 +92,9 @@ func (b *beginning) begin(sc scope.Scope) (*scopeState, error) {
 		}
 	}
 	b.st = st
+	if err := b.name(); err != nil {
+		return nil, err
+	}
 	for _, w := range b.plan.Walks {
 		if w.Sweep {
 			b.sweeps = append(b.sweeps, w.Name)

@@ -70,7 +70,7 @@ func (c *checker) run(ctx context.Context) error {
 		{bMeta, func(string, []byte) {}}, {bScope, c.scope}, {bSource, asJSON[sourceRow](c, bSource)},
 		{bWalk, asJSON[walkRow](c, bWalk)}, {bRange, c.history}, {bSweep, asJSON[sweepRow](c, bSweep)}, {bDebt, asJSON[debtRow](c, bDebt)},
 		{bNumber, c.number}, {bEntity, c.entity}, {bAgenda, c.agenda}, {bRests, c.rests},
-		{bActor, c.actor}, {bAsk, c.ask}, {bOutbox, c.row}, {bQueue, c.queue},
+		{bActor, c.actor}, {bAsk, c.ask}, {bPair, c.pair}, {bOutbox, c.row}, {bQueue, c.queue},
 	} {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (c *checker) bucket(name string, look func(string, []byte)) {
 			c.problem("%v", err)
 			return true
 		}
-		if sid := sidOf(k); name != bMeta && name != bScope && name != bOutbox && name != bQueue && !c.sids[sid] {
+		if sid := sidOf(k); name != bMeta && name != bScope && name != bPair && name != bOutbox && name != bQueue && !c.sids[sid] {
 			c.problem("%s %q belongs to no scope", name, k)
 		}
 		look(k, v)
@@ -234,6 +234,17 @@ func (c *checker) ask(k string, _ []byte) {
 	p := strings.Split(k, sep)
 	if len(p) != 3 || c.tx.Get(bActor, p[0]+sep+p[2]) == nil {
 		c.problem("ask %q names an actor who is not known", k)
+	}
+}
+
+func (c *checker) pair(k string, v []byte) {
+	source, id, err := parseDeliveryKey(k)
+	if err != nil {
+		c.problem("pair %q: %v", k, err)
+		return
+	}
+	if e := c.known(bPair, k, string(v), id.String()); e != nil && e.pairs[source] == nil {
+		c.problem("pair %q: the entity has no such pair", k)
 	}
 }
 

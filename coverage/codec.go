@@ -130,6 +130,18 @@ func (e *encoder) bool(v bool) {
 	e.b = append(e.b, 0)
 }
 
+// flags is one byte; with the second not set it is what bool writes of the first.
+func (e *encoder) flags(a, b bool) {
+	v := byte(0)
+	if a {
+		v |= 1
+	}
+	if b {
+		v |= 2
+	}
+	e.b = append(e.b, v)
+}
+
 // decoder reads what encoder wrote. After the first thing that is not there all reads are zero and bad is set.
 type decoder struct {
 	b   []byte
@@ -166,10 +178,14 @@ func (d *decoder) take(n int) []byte {
 	return p
 }
 
-func (d *decoder) int() int       { return int(d.uint()) }
-func (d *decoder) str() string    { return string(d.take(d.count())) }
-func (d *decoder) bytes() []byte  { return append([]byte(nil), d.take(d.count())...) }
-func (d *decoder) bool() bool     { p := d.take(1); return p != nil && p[0] == 1 }
+func (d *decoder) int() int      { return int(d.uint()) }
+func (d *decoder) str() string   { return string(d.take(d.count())) }
+func (d *decoder) bytes() []byte { return append([]byte(nil), d.take(d.count())...) }
+func (d *decoder) bool() bool    { p := d.take(1); return p != nil && p[0] == 1 }
+func (d *decoder) flags() (a, b bool) {
+	p := d.take(1)
+	return p != nil && p[0]&1 != 0, p != nil && p[0]&2 != 0
+}
 func (d *decoder) strs() []string { return repeat(d, func() string { return d.str() }) }
 
 func (d *decoder) fixed() uint64 {

@@ -30,7 +30,7 @@ func drawEntity(rt *rapid.T) *entityRow {
 	for range rapid.IntRange(0, 3).Draw(rt, "n") {
 		e.appoint(Appointment{Why: text.Draw(rt, "why"), At: at.Draw(rt, "at"), Since: at.Draw(rt, "since"),
 			Tries: rapid.IntRange(0, 9).Draw(rt, "tries"), Cause: text.Draw(rt, "cause"), Needs: []string{text.Draw(rt, "need")}})
-		e.pairs[text.Draw(rt, "source")] = &pairRow{in: rapid.Bool().Draw(rt, "in"), entries: rapid.IntRange(0, 9).Draw(rt, "entries"),
+		e.pairs[text.Draw(rt, "source")] = &pairRow{in: rapid.Bool().Draw(rt, "in"), along: rapid.Bool().Draw(rt, "along"), entries: rapid.IntRange(0, 9).Draw(rt, "entries"),
 			version: text.Draw(rt, "version"), digests: digests.Draw(rt, "digests"), pending: text.Draw(rt, "pending"),
 			closed: []decision{{ID: text.Draw(rt, "id"), Digests: digests.Draw(rt, "closed"), At: at.Draw(rt, "closed at")}}}
 	}

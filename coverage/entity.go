@@ -38,6 +38,7 @@ func (d *decision) same(entries int, version string, digests map[string]uint64) 
 // pairRow is a pair as stored.
 type pairRow struct {
 	in, undecided bool
+	along         bool // it was in when its entity went: if that shows up in another scope, it has not left
 	entries       int
 	version       string
 	digests       map[string]uint64
@@ -135,7 +136,7 @@ func (e *entityRow) head() uint64 {
 }
 
 func (enc *encoder) pair(p *pairRow) {
-	enc.bool(p.in)
+	enc.flags(p.in, p.along)
 	enc.bool(p.undecided)
 	enc.count(p.entries)
 	enc.str(p.version)
@@ -191,8 +192,9 @@ func decodeEntity(key string, id scope.Identity, b []byte) (*entityRow, error) {
 }
 
 func (d *decoder) pair() *pairRow {
+	in, along := d.flags()
 	return &pairRow{
-		in: d.bool(), undecided: d.bool(), entries: d.int(), version: d.str(), digests: d.digests(), pending: d.str(),
+		in: in, along: along, undecided: d.bool(), entries: d.int(), version: d.str(), digests: d.digests(), pending: d.str(),
 		closed: repeat(d, func() decision {
 			return decision{ID: d.str(), Entries: d.int(), Version: d.str(), Digests: d.digests(), Outcome: d.str(), At: d.time()}
 		}),

@@ -11,7 +11,7 @@ import (
 
 // The buckets. Keys are made of parts joined by sep; sid is a scope's short id.
 const (
-	bMeta   = "meta"   // schema, seq, sid
+	bMeta   = "meta"   // schema, seq, sid, cycles, names
 	bScope  = "scope"  // scope key -> scopeRow
 	bSource = "source" // sid, source -> sourceRow
 	bWalk   = "walk"   // sid, walk -> walkRow
@@ -24,13 +24,14 @@ const (
 	bRests  = "rests"  // sid, actor, identity
 	bActor  = "actor"  // sid, actor -> actorRow
 	bAsk    = "ask"    // sid, time, actor: whose role was read when
+	bPair   = "pair"   // source, identity -> sid of the scope that has the pair
 	bOutbox = "outbox" // source, identity -> outRow
 	bQueue  = "queue"  // n|r|h, time, seq -> outbox key
 )
 
 func buckets() []string {
 	return []string{bMeta, bScope, bSource, bWalk, bRange, bSweep, bDebt, bNumber, bEntity, bAgenda, bRests, bActor, bAsk,
-		bOutbox, bQueue}
+		bPair, bOutbox, bQueue}
 }
 
 // sep sorts below every byte of a part.

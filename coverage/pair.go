@@ -90,7 +90,11 @@ func (a *applier) match(e *entityRow, c *Candidate) error {
 		p = &pairRow{}
 		e.pairs[c.Source] = p
 	}
+	if err := a.home(e, p, c.Source); err != nil {
+		return err
+	}
 	p.undecided = false
+	p.along = false
 	if !p.in {
 		p.in = true
 		p.entries++
@@ -256,6 +260,69 @@ func (a *applier) emit(e *entityRow, p *pairRow, c *Candidate) error {
 		row.Tries = p.tries
 	}
 	return a.tx.requeue(row, queueNew)
+}
+
+// home makes this scope the one that has the pair. Where another one had it, the entity moved here, or is seen with another
+// account: what was decided there counts, and neither is a new entry.
+func (a *applier) home(e *entityRow, p *pairRow, source string) error {
+	key := deliveryKey(source, e.ref.Identity)
+	b, known, err := a.tx.load(bPair, key)
+	if err != nil || known && string(b) == a.st.SID {
+		return err
+	}
+	if known && p.entries == 0 {
+		if err := a.inherit(e, p, source, string(b)); err != nil {
+			return err
+		}
+	}
+	return a.tx.save(bPair, key, []byte(a.st.SID))
+}
+
+func (a *applier) inherit(e *entityRow, p *pairRow, source, sid string) error {
+	other, err := a.tx.entity(sid, e.ref.Identity)
+	if err != nil || other == nil || other.pairs[source] == nil {
+		return err
+	}
+	*p = *other.pairs[source]
+	p.in, p.along = p.in || p.along && other.gone, false
+	delete(other.pairs, source)
+	if err := a.tx.saveEntity(sid, other); err != nil || p.pending == "" {
+		return err
+	}
+	row, err := a.tx.row(deliveryKey(source, e.ref.Identity))
+	switch {
+	case err != nil:
+		return err
+	case row == nil || row.SID != sid:
+		p.pending = ""
+		return nil
+	}
+	row.SID = a.st.SID
+	if row.leased() {
+		return a.tx.saveRow(row)
+	}
+	row.Scope, row.Ref = a.st.Scope, e.ref
+	if row.NotBefore.IsZero() {
+		return a.tx.requeue(row, queueNew) // it was held where its source had left the plan
+	}
+	return a.tx.requeue(row, queueWait)
+}
+
+// disown forgets where the entity's pairs are, as far as they are in this scope.
+func (t txn) disown(sid string, e *entityRow) error {
+	for s := range e.pairs {
+		key := deliveryKey(s, e.ref.Identity)
+		b, known, err := t.load(bPair, key)
+		if err != nil {
+			return err
+		}
+		if known && string(b) == sid {
+			if err := t.Delete(bPair, key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // takeOver: another scope sees the same entity for the same source and its row is still there. One key is one row;

@@ -26,7 +26,7 @@ var (
 	nothing = coverage.Outcome{}
 )
 
-// SPEC CO-12, CO-13, CO-14, CO-15, CO-16, CO-17
+// SPEC CO-12, CO-13, CO-14, CO-15, CO-16, CO-17; scenarios B095 (changes coalesce) and B096 (re-entry emits).
 func TestPair(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"unchanged state emits once":        {{"A", enters}, {"A", nothing}, {"ran", nothing}, {"A", nothing}, {"same", nothing}, {"A", nothing}},

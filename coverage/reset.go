@@ -21,6 +21,9 @@ func (l *Ledger) Reset(ctx context.Context, sc scope.Scope) (bool, error) {
 		if known = st != nil; !known {
 			return errUnchanged
 		}
+		if err := tx.unname(sc); err != nil {
+			return err
+		}
 		return tx.forget(key, st.SID)
 	})
 	if err != nil {
@@ -49,6 +52,18 @@ func (t txn) forget(key, sid string) error {
 	}
 	for _, r := range rows {
 		if err := t.deleteRow(r); err != nil {
+			return err
+		}
+	}
+	var pairs []string
+	t.Ascend(bPair, "", func(k string, v []byte) bool {
+		if b, err := unseal(bPair, k, v); err != nil || string(b) == sid {
+			pairs = append(pairs, k)
+		}
+		return true
+	})
+	for _, k := range pairs {
+		if err := t.Delete(bPair, k); err != nil {
 			return err
 		}
 	}

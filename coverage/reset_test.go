@@ -59,3 +59,42 @@ func TestCyclesAreRemembered(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, got, snap.Cycles)
 }
+
+// SPEC CO-47: a name that leads to another container than before stops the scope, until the old one is forgotten or has another name.
+func TestANameThatLeadsElsewhere(t *testing.T) {
+	b := newBed(t, coverage.NewMemory(), src)
+	b.plan.Name = "acme/Widgets"
+	b.begin()
+	old := b.sc
+	b.sc.Account = "6" // another token: the same container
+	b.begin()
+	b.sc.Container = "99"
+	err := b.Begin(context.Background(), b.sc, b.plan, b.now)
+	require.ErrorIs(t, err, coverage.ErrName)
+	require.NotErrorIs(t, err, coverage.ErrDamaged)
+	require.ErrorContains(t, err, "poll state reset --scope '"+old.Key()+"'")
+	_, err = b.Next(context.Background(), b.sc, b.now, coverage.Policy{})
+	require.ErrorIs(t, err, coverage.ErrUnknownScope, "nothing is begun")
+	other := b.sc
+	other.Kind = "change_proposal"
+	require.NoError(t, b.Begin(context.Background(), other, b.plan, b.now), "another kind is another matter")
+
+	t.Run("forgotten", func(t *testing.T) {
+		c := newBed(t, coverage.NewMemory(), src)
+		c.plan.Name = "acme/widgets"
+		c.begin()
+		_, err := c.Reset(context.Background(), c.sc)
+		require.NoError(t, err)
+		c.sc.Container = "99"
+		c.begin()
+	})
+	t.Run("renamed", func(t *testing.T) {
+		c := newBed(t, coverage.NewMemory(), src)
+		c.plan.Name = "acme/widgets"
+		c.begin()
+		c.plan.Name = "acme/gadgets"
+		c.begin()
+		c.plan.Name, c.sc.Container = "acme/widgets", "99"
+		c.begin()
+	})
+}

@@ -30,4 +30,5 @@ var (
 	ErrDamaged = errors.New("ledger is damaged")
 	ErrHeld    = errors.New("ledger is held by another process")
 	ErrClock   = errors.New("the provider's clock is behind what is covered")
+	ErrName    = errors.New("the name leads to another container than before")
 )

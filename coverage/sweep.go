@@ -285,6 +285,9 @@ func (l *Ledger) appointUnmet(ctx context.Context, t *Task, keys []string, clock
 				return err
 			}
 			if e.gone && len(e.again) == 0 {
+				if err := tx.disown(sidOf(k), e); err != nil {
+					return err
+				}
 				if err := tx.Delete(bEntity, k); err != nil {
 					return err
 				}

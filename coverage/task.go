@@ -8,6 +8,8 @@ import (
 
 // Plan is what a cycle asks in one scope, as far as the ledger must know it.
 type Plan struct {
+	// Name is how the configuration calls the container; "" binds nothing. See ErrName.
+	Name    string
 	Hash    string
 	Sources []Source
 	Walks   []Walk

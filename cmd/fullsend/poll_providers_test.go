@@ -50,7 +50,7 @@ func newTracker(t *testing.T, provider string, tr tracker) *rig {
 	return r
 }
 
-// SPEC SO-2, AD-2: every provider is configured and polled from the command line: what matches comes out once, what changes comes
+// SPEC SO-4, AD-2: every provider is configured and polled from the command line: what matches comes out once, what changes comes
 // again, and a harness that wants another kind of entity has its own.
 func TestEveryProvider(t *testing.T) {
 	for provider, tr := range trackers() {

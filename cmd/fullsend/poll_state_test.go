@@ -154,7 +154,7 @@ func TestFullDiskBelowTheLedger(t *testing.T) {
 	}
 }
 
-// SPEC PO-15: so is a disk that can only be read; status and why still answer.
+// Scenario B098, SPEC PO-15: so is a disk that can only be read; status and why still answer.
 func TestReadOnlyDisk(t *testing.T) {
 	r := newRig(t)
 	small := disk(t, "16m")

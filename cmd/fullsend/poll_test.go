@@ -236,6 +236,34 @@ func TestRemovedHarnessGetsNothing(t *testing.T) {
 	assert.Len(t, keys(t, r.poll()), want-1, "it waited for the harness to come back")
 }
 
+// Scenario B082, SPEC CO-47: a repository that was made anew under the name is not followed, whichever process asks, until
+// somebody says so.
+func TestRepositoryMadeAnew(t *testing.T) {
+	r := newRig(t)
+	first := r.poll()
+	require.Equal(t, poll.ExitComplete, first.code, first.err)
+	r.do(`rename-repo repo=acme/widgets to=old
+recreate-repo repo=acme/widgets
+create-label repo=acme/widgets label=bug
+set-role repo=acme/widgets user=agent role=admin
+set-role repo=acme/widgets user=olga role=admin
+create repo=acme/widgets as=olga title=x labels=bug
+advance by=1m`)
+	for range 2 {
+		o := r.poll()
+		require.Equal(t, poll.ExitError, o.code, o.err)
+		require.Empty(t, o.out)
+		require.Contains(t, o.err, "acme/widgets was container")
+	}
+	_, key, _ := strings.Cut(r.poll().err, "reset --scope '")
+	key, _, _ = strings.Cut(key, "'")
+	o := r.run("poll", "state", "reset", "--state", r.state(), "--scope", key, "--yes")
+	require.Equal(t, poll.ExitComplete, o.code, o.err)
+	o = r.poll()
+	require.Equal(t, poll.ExitComplete, o.code, o.err)
+	assert.Equal(t, []string{"bugs acme/widgets#1"}, keys(t, o))
+}
+
 func TestWrongToken(t *testing.T) {
 	r := newRig(t)
 	r.token = "not-a-token-of-this-forge"

@@ -102,7 +102,7 @@ func botList(bots map[string]adapters.Role) string {
 // ledgerPlan is the plan as the ledger must know it. reuse is decided per harness: only where each of its new queries
 // implies one of its own old ones under the same admission.
 func (c *compiled) ledgerPlan(t *Target, walks []adapters.Walk, stored map[string]coverage.Source) coverage.Plan {
-	p := coverage.Plan{Hash: c.hash}
+	p := coverage.Plan{Name: t.Config.Container, Hash: c.hash}
 	for hi := range t.Harnesses {
 		h := &t.Harnesses[hi]
 		s := coverage.Source{ID: h.Name, Version: c.version[hi], Body: c.body[hi]}

@@ -138,7 +138,7 @@ func (r *run) begin(ctx context.Context) error {
 		return errLedger{err}
 	}
 	err = r.led().Begin(ctx, r.sc, r.t.comp.ledgerPlan(r.t.Target, r.plan.Walks(), stored), r.clock)
-	if err != nil && !errors.Is(err, coverage.ErrClock) { // one provider's clock is no reason to stop the others
+	if err != nil && !errors.Is(err, coverage.ErrClock) && !errors.Is(err, coverage.ErrName) { // no reason to stop the others
 		return errLedger{err}
 	}
 	return err
