@@ -230,7 +230,7 @@ func TestFiltersHaveNoNulls(t *testing.T) {
 	}
 }
 
-// SPEC GH-3: the same entity under a node id of the old form and of the new is one.
+// Scenario B084, SPEC GH-3: the same entity under a node id of the old form and of the new is one.
 func TestNodeIDsAreAliases(t *testing.T) {
 	st := newStage(t, many(2, "work_item"))
 	ses := st.open()

@@ -325,7 +325,8 @@ func TestCommentFeedInOneSecond(t *testing.T) {
 	assert.Len(t, slices.Compact(sorted(l.numbers)), 250)
 }
 
-// SPEC GH-8: numbers that the sweep did not meet are deleted, transferred, of the other kind, present or out of sight.
+// Scenario B081, SPEC GH-8: numbers that the sweep did not meet are deleted, transferred, of the other kind, present or out
+// of sight.
 func TestProbe(t *testing.T) {
 	st := newStage(t, many(6, "work_item")+`
 repo repo=acme/gadgets

@@ -75,7 +75,7 @@ func TestPublicHost(t *testing.T) {
 	assert.Equal(t, "gitlab.com", s.open().Scope().Tenant)
 }
 
-// SPEC GL-1: a group whose name is all digits is a path, not a number. (phasehq/console#286)
+// Scenario B086, SPEC GL-1: a group whose name is all digits is a path, not a number. (phasehq/console#286)
 func TestDigitsAreAPath(t *testing.T) {
 	s := newStage(t, query.WorkItem, face.Quirks{}, "user login=12345 org=true\nrepo repo=12345/1\nset-role repo=12345/1 user=olga role=admin\ncreate as=olga title=t")
 	s.config.Container = "12345/1"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,22 +14,26 @@ import (
 	"github.com/fullsend-ai/discovery/internal/forgesim"
 )
 
-// SPEC CO-9 CO-18 CO-20 CO-26 CO-39: see testdata/scenarios.txt.
+// SPEC CO-9 CO-18 CO-20 CO-26 CO-39: see testdata/scenarios*.txt.
 func TestScenarios(t *testing.T) {
 	b, err := NewBench()
 	require.NoError(t, err)
-	text, err := os.ReadFile("testdata/scenarios.txt")
+	files, err := filepath.Glob("testdata/scenarios*.txt")
 	require.NoError(t, err)
-	_, rest, _ := strings.Cut(string(text), "\n== ")
-	for _, story := range strings.Split(rest, "\n== ") {
-		title, steps, _ := strings.Cut(story, "\n")
-		for _, kind := range []forgesim.Kind{forgesim.WorkItem, forgesim.ChangeProposal} {
-			t.Run(fmt.Sprintf("%s %s", kind, title), func(t *testing.T) {
-				var log bytes.Buffer
-				if err := Play(b, scenario(t, steps, kind), Rules{}, &log); err != nil {
-					t.Fatalf("%v\n%s", err, &log)
-				}
-			})
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		_, rest, _ := strings.Cut(string(text), "\n== ")
+		for _, story := range strings.Split(rest, "\n== ") {
+			title, steps, _ := strings.Cut(story, "\n")
+			for _, kind := range []forgesim.Kind{forgesim.WorkItem, forgesim.ChangeProposal} {
+				t.Run(fmt.Sprintf("%s %s", kind, title), func(t *testing.T) {
+					var log bytes.Buffer
+					if err := Play(b, scenario(t, steps, kind), Rules{}, &log); err != nil {
+						t.Fatalf("%v\n%s", err, &log)
+					}
+				})
+			}
 		}
 	}
 }

@@ -250,8 +250,8 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// SPEC RU-5: what the run before worked from is not worked from again, by whichever process, unless the entity has left
-// the match meanwhile, somebody asks by hand, or an event comes.
+// Scenario B100, SPEC RU-5: what the run before worked from is not worked from again, by whichever process, unless the
+// entity has left the match meanwhile, somebody asks by hand, or an event comes.
 func TestAStateIsNotRepeated(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, second run.Candidate
