@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/fullsend-ai/discovery/coverage"
 	"github.com/fullsend-ai/discovery/scope"
@@ -124,4 +125,46 @@ func (b *bed) answer() {
 	for _, d := range b.claim(9) {
 		b.done(d, coverage.Ran)
 	}
+}
+
+// SPEC CO-48, CO-40: two scopes that meet the same entities in any order, lose them, retire and come back: an answered decision is never
+// handed over again, and what is stored agrees with itself.
+func TestPairsOfTwoScopes(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		b := newBed(t, coverage.NewMemory(), src)
+		answered, held := map[string]bool{}, []coverage.Delivery{}
+		plan, none := b.plan, b.plan
+		none.Hash, none.Sources = "p0", nil
+		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+			b.tick(time.Minute)
+			b.sc = rapid.SampledFrom([]scope.Scope{scopA, scopB}).Draw(rt, "scope")
+			b.plan = plan
+			b.begin()
+			n := rapid.IntRange(1, 2).Draw(rt, "entity")
+			digest := rapid.Uint64Range(1, 3).Draw(rt, "digest")
+			switch rapid.IntRange(0, 7).Draw(rt, "what") {
+			case 0, 1, 2:
+				b.settle(b.rec(n, digest, src))
+			case 3:
+				b.settle(b.rec(n, digest))
+			case 4:
+				b.settle(coverage.Record{Ref: ref(n), Gone: true, ReadAt: b.now})
+			case 5:
+				b.plan = none
+				b.begin()
+			case 6:
+				for _, d := range b.claimLong() {
+					require.False(rt, answered[d.Decision], "%s again", d.Key)
+					held = append(held, d)
+				}
+			default:
+				for _, d := range held {
+					b.done(d, coverage.Ran)
+					answered[d.Decision] = true
+				}
+				held = nil
+			}
+			b.check()
+		}
+	})
 }
