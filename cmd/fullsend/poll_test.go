@@ -264,6 +264,18 @@ advance by=1m`)
 	assert.Equal(t, []string{"bugs acme/widgets#1"}, keys(t, o))
 }
 
+// Scenario B140: a scope that cannot be read holds up no other, and the exit code says that a part failed.
+func TestOneScopeOfTwoIsGone(t *testing.T) {
+	r := newRig(t)
+	config, err := os.ReadFile(filepath.Join(r.dir, ".fullsend", "config.yaml"))
+	require.NoError(t, err)
+	r.write("config.yaml", strings.ReplaceAll(string(config), "scopes: [", "scopes: [{repo: acme/nothing, kinds: [work_item]}, "))
+	o := r.poll()
+	assert.Equal(t, poll.ExitIncomplete, o.code, o.err)
+	assert.Equal(t, r.bugs(), keys(t, o))
+	assert.Contains(t, o.err, "acme/nothing")
+}
+
 func TestWrongToken(t *testing.T) {
 	r := newRig(t)
 	r.token = "not-a-token-of-this-forge"
