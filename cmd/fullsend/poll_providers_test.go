@@ -70,6 +70,8 @@ func TestEveryProvider(t *testing.T) {
 				o := r.run(append([]string{"poll"}, append(args, "--fullsend-dir", filepath.Join(r.dir, ".fullsend"), "--state", r.state())...)...)
 				assert.Equal(t, poll.ExitComplete, o.code, "%v: %s", args, o.err)
 			}
+			o = r.run("query-lint", filepath.Join(r.dir, ".fullsend"), "--online")
+			assert.Equal(t, 0, o.code, "%s%s", o.out, o.err)
 			if provider == "jira" {
 				return // no change proposals
 			}
