@@ -112,6 +112,10 @@ func issueOf(f *query.Facts, site *face.Site, schema string) (*face.Issue, bool)
 			i.Custom[10021] = append(i.Custom[10021], strconv.FormatFloat(v.Num, 'f', -1, 64))
 		case schema == "date" && v.Type == query.TypeDate:
 			i.Custom[10021] = append(i.Custom[10021], v.Time.Format(time.DateOnly))
+		case schema == "user" && v.Type == query.TypeUser && v.User.Deleted:
+			i.Custom[10021] = append(i.Custom[10021], "unknown")
+		case schema == "user" && v.Type == query.TypeUser:
+			i.Custom[10021] = append(i.Custom[10021], v.User.ID)
 		case schema == "datetime" && v.Type == query.TypeInstant:
 			i.Custom[10021] = append(i.Custom[10021], v.Time.Format(time.RFC3339Nano))
 		default:
@@ -131,6 +135,7 @@ func TestSearchIsAdmissible(t *testing.T) {
 		"numbers, UTC":             {"number", time.UTC},
 		"days, far east":           {"date", time.FixedZone("", 14*3600)},
 		"instants, the other side": {"datetime", time.FixedZone("", -12*3600)},
+		"people":                   {"user", time.UTC},
 	} {
 		t.Run(name, func(t *testing.T) {
 			words, site := fullVocabulary(tt.schema)
@@ -184,4 +189,27 @@ func TestStaticClaimsAreTheWeakest(t *testing.T) {
 	}
 	require.Equal(t, query.None, Adapter{}.Claims(query.ChangeProposal).Filter(query.Leaf{Field: query.FState, Values: []query.Value{query.Word("open")}, Positive: true}, query.Sweep))
 	require.Nil(t, Adapter{}.Catalogue(query.ChangeProposal))
+}
+
+// SPEC JI-10: whoever is assigned to a deleted account is assigned to nobody here and to somebody in Jira: no search for empty fields of
+// people leaves that issue out.
+func TestNobodyIsAssigned(t *testing.T) {
+	words, _ := fullVocabulary("user")
+	r := &renderer{words: words}
+	claims := query.FiltersFunc(func(l query.Leaf, _ query.WalkKind) query.Strength { return r.claim(l) })
+	for text, want := range map[string]string{
+		"v1: assignee is empty":      "",
+		"v1: cf[10021] is empty":     "",
+		"v1: not assignee is empty":  "assignee is not EMPTY",
+		"v1: not cf[10021] is empty": "cf[10021] is not EMPTY",
+		"v1: priority is empty":      "priority is EMPTY",
+	} {
+		b := bindQuery(t, Adapter{}.Catalogue(query.WorkItem), text)
+		s, _ := query.Upper([]query.Source{{ID: "s", Query: b}}, claims, query.Sweep, querytest.Now, time.Hour, nil)
+		if want == "" {
+			require.True(t, s.All, text)
+			continue
+		}
+		require.Equal(t, want, r.search(s).String(), text)
+	}
 }

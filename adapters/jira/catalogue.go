@@ -77,8 +77,9 @@ func staticClaim(l query.Leaf) query.Strength {
 			return query.Exact
 		}
 	case query.FAssignee:
-		if l.Op == query.OpEmpty {
-			return query.Exact
+		// An account that was deleted is nobody in the language, and is still assigned in Jira.
+		if l.Op == query.OpEmpty && !l.Positive {
+			return query.Superset
 		}
 	case query.FLabel:
 		if l.AnyElement() {

@@ -207,8 +207,13 @@ func (r *renderer) claimCustom(n uint32, l query.Leaf) query.Strength {
 	if !ok {
 		return query.None
 	}
-	if l.Op == query.OpEmpty {
+	switch {
+	case l.Op == query.OpEmpty && !f.people():
 		return query.Exact
+	case l.Op == query.OpEmpty && !l.Positive:
+		return query.Superset
+	case l.Op == query.OpEmpty: // see staticClaim of assignee
+		return query.None
 	}
 	if len(l.Values) == 0 || slices.ContainsFunc(l.Values, func(v query.Value) bool { return !f.holds(v) }) {
 		return query.None

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,13 +52,23 @@ func (v *vocabulary) of(f query.FieldID) []named {
 	return nil
 }
 
+// kind is the type of a value, one of several where the field has several.
+func (f *customField) kind() string {
+	if f.Schema.Type == "array" {
+		return f.Schema.Items
+	}
+	return f.Schema.Type
+}
+
+// people reports whether the values may be accounts; of a schema that is not known they may.
+func (f *customField) people() bool {
+	return !slices.Contains([]string{"number", "date", "datetime", "boolean", "string", "option", "version", "component"}, f.kind())
+}
+
 // holds reports whether a field of this schema can be compared with a literal. Words and choices are names; a schema that
 // is not known takes them too.
 func (f *customField) holds(v query.Value) bool {
-	t := f.Schema.Type
-	if t == "array" {
-		t = f.Schema.Items
-	}
+	t := f.kind()
 	switch v.Type {
 	case query.TypeNumber:
 		return t == "number"

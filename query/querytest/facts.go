@@ -179,7 +179,7 @@ func drawValue(t *rapid.T, id query.FieldID) query.Value {
 
 // drawCustom draws of any type: the literal that it is compared with decides what it is read as.
 func drawCustom(t *rapid.T) query.Value {
-	switch rapid.IntRange(0, 4).Draw(t, "custom type") {
+	switch rapid.IntRange(0, 5).Draw(t, "custom type") {
 	case 0:
 		return query.Number(float64(rapid.IntRange(0, 5).Draw(t, "number")))
 	case 1:
@@ -188,6 +188,8 @@ func drawCustom(t *rapid.T) query.Value {
 		return query.Instant(drawTime(t))
 	case 3:
 		return query.Bool(rapid.Bool().Draw(t, "bool"))
+	case 4:
+		return query.UserValue(drawUser(t))
 	}
 	return query.Name(rapid.SampledFrom(Names).Draw(t, "name"))
 }
