@@ -1,8 +1,10 @@
 package coverage
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/fullsend-ai/discovery/scope"
 )
@@ -67,4 +69,56 @@ func (t txn) unname(sc scope.Scope) error {
 		}
 	}
 	return nil
+}
+
+// Named is a name that the configuration used, and how far the changes of its container were read: the earliest frontier of its
+// walks, zero when there is none.
+type Named struct {
+	Provider, Kind, Name string // the name in lower case
+	Frontier             time.Time
+}
+
+// Names lists the configured names, so that a poller can begin with what was not read for longest.
+func (l *Ledger) Names(ctx context.Context) ([]Named, error) {
+	var out []Named
+	err := l.viewAll(ctx, func(tx txn) error {
+		return tx.each(bMeta, namePrefix, func(k string, v []byte) error {
+			var row nameRow
+			if err := decodeJSON(bMeta, k, v, &row); err != nil {
+				return err
+			}
+			var n Named
+			for i, p := range strings.Split(strings.TrimPrefix(k, namePrefix), sep) {
+				text, err := unpart(p)
+				if err != nil {
+					return err
+				}
+				if into := []*string{&n.Provider, nil, &n.Kind, &n.Name}; i < len(into) && into[i] != nil {
+					*into[i] = text
+				}
+			}
+			var err error
+			n.Frontier, err = tx.readUpTo(row.Scope)
+			out = append(out, n)
+			return err
+		})
+	})
+	return out, err
+}
+
+// readUpTo is the earliest frontier of a scope.
+func (t txn) readUpTo(key string) (at time.Time, err error) {
+	st, err := readScope(t, key)
+	if err != nil || st == nil {
+		return at, err
+	}
+	err = t.each(bWalk, st.SID+sep, func(k string, v []byte) error {
+		var w walkRow
+		err := decodeJSON(bWalk, k, v, &w)
+		if at.IsZero() || w.Frontier.Before(at) {
+			at = w.Frontier
+		}
+		return err
+	})
+	return at, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -85,7 +86,7 @@ func (e *Engine) Cycle(ctx context.Context) ([]Summary, error) {
 }
 
 // CycleOf is Cycle over the targets that are picked. Cycles over different targets may run at the same time; a target
-// is in one cycle at a time.
+// is in one cycle at a time. What was not read for longest begins, so that a limit which does not suffice for all starves none.
 func (e *Engine) CycleOf(ctx context.Context, pick func(*Target) bool) ([]Summary, error) {
 	var picked []*target
 	for _, t := range e.targets {
@@ -96,23 +97,57 @@ func (e *Engine) CycleOf(ctx context.Context, pick func(*Target) bool) ([]Summar
 	for m, lanes := range lanesOf(picked) {
 		m.Begin(lanes...)
 	}
+	order, err := e.order(ctx, picked)
+	if err != nil {
+		return nil, err
+	}
 	sums := make([]Summary, len(picked))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(e.opt.Concurrency)
-	for i, t := range picked {
+	for _, i := range order {
+		t := picked[i]
 		g.Go(func() error {
 			start := time.Now()
 			defer t.Lane.done()
 			err := e.cycle(ctx, t, &sums[i])
 			sums[i].Took = time.Since(start)
+			if sums[i].Read {
+				t.read = start
+			}
 			return err
 		})
 	}
-	err := g.Wait()
+	err = g.Wait()
 	if err == nil {
 		err = e.retire(context.WithoutCancel(ctx))
 	}
 	return sums, err
+}
+
+// order is the order in which targets begin: by when they were read last, as configured where that is the same. A process that has just
+// begun asks the ledger.
+func (e *Engine) order(ctx context.Context, ts []*target) ([]int, error) {
+	order := make([]int, len(ts))
+	first := true
+	for i, t := range ts {
+		order[i] = i
+		first = first && t.read.IsZero()
+	}
+	if first && len(ts) > 1 {
+		names, err := e.opt.Ledger.Names(ctx)
+		if err != nil {
+			return nil, errLedger{err}
+		}
+		upTo := make(map[[3]string]time.Time, len(names))
+		for _, n := range names {
+			upTo[[3]string{n.Provider, n.Kind, n.Name}] = n.Frontier
+		}
+		for _, t := range ts {
+			t.read = upTo[[3]string{t.Adapter.Provider(), string(t.Config.Kind), strings.ToLower(t.Config.Container)}]
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return ts[a].read.Compare(ts[b].read) })
+	return order, nil
 }
 
 // retire takes the sources that nobody asks for any more out of the plan: what waits for them must not go out, also while

@@ -18,6 +18,7 @@ import (
 type target struct {
 	*Target
 	session adapters.Session
+	read    time.Time // when something of it was read last, or how far; for the order of a cycle
 	comp    *compiled
 	place   atomic.Pointer[scope.Scope] // of the session, for those who are not in its cycle
 	batch   int                         // entities that the agenda looks at together: fewer where the budget is small
