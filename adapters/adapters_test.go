@@ -13,7 +13,7 @@ import (
 	"github.com/fullsend-ai/discovery/adapters"
 )
 
-// Field reports: a date 90 s ahead, a date in the past, zero, negative, nonsense, an hour in a clock of its own.
+// Scenario B127: a date 90 s ahead, a date in the past, zero, negative, nonsense, an hour in a clock of its own.
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	sent := now.Add(-time.Hour) // the server's clock is an hour behind ours

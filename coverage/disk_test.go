@@ -20,7 +20,7 @@ import (
 	"github.com/fullsend-ai/discovery/coverage"
 )
 
-// SPEC CO-8: a file that may not grow any further, in a process of its own, stands for a full disk: the write is
+// Scenario B117, SPEC CO-8: a file that may not grow any further, in a process of its own, stands for a full disk: the write is
 // refused by the operating system. What was committed stays readable, and the next process goes on.
 func TestFullDiskForReal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")

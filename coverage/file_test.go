@@ -52,7 +52,7 @@ func TestFileMode(t *testing.T) {
 	require.Len(t, es, 1, "nothing is left beside it")
 }
 
-// SPEC CO-4
+// Scenario B111, SPEC CO-4
 func TestHeldFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	first := openFile(t, path)
@@ -122,7 +122,7 @@ func TestReadOnly(t *testing.T) {
 	require.Error(t, err)
 }
 
-// SPEC CO-6: a cut file is damage, wherever it is cut, and never the end of the process.
+// Scenario B109, SPEC CO-6: a cut file is damage, wherever it is cut, and never the end of the process.
 func TestCutFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	filled(t, path, 2000)

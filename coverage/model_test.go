@@ -240,7 +240,7 @@ func (m *machine) agree(rt *rapid.T) {
 	require.Empty(rt, r.Problems)
 }
 
-// SPEC CO-41: the ledger does not grow with time.
+// Scenario B114, SPEC CO-41: the ledger does not grow with time.
 func TestFlatOverManyCycles(t *testing.T) {
 	b := newBed(t, coverage.NewMemory(), src)
 	ctx := context.Background()

@@ -108,7 +108,7 @@ func TestDeadLettersAreKeptAndTriedSlowly(t *testing.T) {
 	require.Zero(t, s.Outbox.Dead)
 }
 
-// SPEC CO-37
+// Scenario B102, SPEC CO-37
 func TestLostRuns(t *testing.T) {
 	b := newBed(t, coverage.NewMemory(), src)
 	b.settle(b.rec(1, 'A', src))

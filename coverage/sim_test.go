@@ -178,7 +178,7 @@ func undisturbed(t *testing.T) (map[string]bool, int) {
 	return got, s.updates
 }
 
-// SPEC CO-40: a crash at any update, before or after its commit, loses nothing and skips nothing.
+// Scenario B103, SPEC CO-40: a crash at any update, before or after its commit, loses nothing and skips nothing.
 func TestCrashAtEveryUpdate(t *testing.T) {
 	want, updates := undisturbed(t)
 	for at := 1; at <= updates; at++ {

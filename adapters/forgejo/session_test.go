@@ -209,7 +209,7 @@ func TestCancelled(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// SPEC FJ-9: the credential goes to the configured host alone, whatever that host says.
+// Scenario B141, SPEC FJ-9: the credential goes to the configured host alone, whatever that host says.
 func TestRedirectToAnotherHost(t *testing.T) {
 	var leaked atomic.Int64
 	trap := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { leaked.Add(1) }))

@@ -337,7 +337,7 @@ move on=m as=olga to=acme/widgets name=here
 	assert.Equal(t, []int64{1}, all.numbers, "its old creation does not hide it from the sweep")
 }
 
-// SPEC GH-16: an error inside an answer makes unknown what rests on that part, and nothing else.
+// Scenario B131, SPEC GH-16: an error inside an answer makes unknown what rests on that part, and nothing else.
 func TestBrokenPart(t *testing.T) {
 	for field, want := range map[string]string{
 		"assignees":   "assignee: unknown (FORBIDDEN: Resource not accessible.)\n",

@@ -96,7 +96,7 @@ func TestRotatedToken(t *testing.T) {
 	assert.ErrorIs(t, err, adapters.ErrUnauthorized)
 }
 
-// SPEC GH-2: a token that is refused in the middle of a walk is asked for again, once, and the page is repeated.
+// Scenario B133, SPEC GH-2: a token that is refused in the middle of a walk is asked for again, once, and the page is repeated.
 func TestTokenReplacedMidScan(t *testing.T) {
 	st := newStage(t, many(120, "work_item")+"token text=adm2 user=olga\n")
 	ses := st.open()
@@ -153,7 +153,7 @@ func appStage(t *testing.T, script string, skew time.Duration) *stage {
 	return st
 }
 
-// SPEC GH-2: an App's token is made, kept, and renewed in the middle of a walk; what the local clock says does not matter.
+// Scenario B133, SPEC GH-2: an App's token is made, kept, and renewed in the middle of a walk; what the local clock says does not matter.
 func TestAppTokens(t *testing.T) {
 	for _, skew := range []time.Duration{0, 20 * time.Minute, -20 * time.Minute} {
 		t.Run(skew.String(), func(t *testing.T) {

@@ -239,7 +239,7 @@ func TestRolesThatCannotBeRead(t *testing.T) {
 	assert.False(t, fs[2].Verified)
 }
 
-// SPEC GL-8: a redirect to another host never carries the credential along.
+// Scenario B141, SPEC GL-8: a redirect to another host never carries the credential along.
 func TestRedirectsStayAtHome(t *testing.T) {
 	stranger := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the stranger was asked for %s with %q", r.URL, r.Header.Get("Authorization"))

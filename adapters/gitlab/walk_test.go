@@ -324,7 +324,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// SPEC GL-9: a limit is told by RateLimit-Reset where Retry-After is missing, in no header at all, or by plain text alone.
+// Scenario B124, SPEC GL-9: a limit is told by RateLimit-Reset where Retry-After is missing, in no header at all, or by plain text alone.
 func TestLimits(t *testing.T) {
 	for name, tt := range map[string]struct {
 		q     face.Quirks

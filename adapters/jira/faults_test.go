@@ -303,7 +303,7 @@ func TestRequestsAreFlat(t *testing.T) {
 	assert.Equal(t, 1, s.meter.count(adapters.Search)-before)
 }
 
-// SPEC JI-18: no credential reaches another host, whatever a redirect says; an answer has a size.
+// Scenario B141, SPEC JI-18: no credential reaches another host, whatever a redirect says; an answer has a size.
 func TestForeignHosts(t *testing.T) {
 	s := newStage(t, face.Options{}, many(1))
 	ses := s.open()

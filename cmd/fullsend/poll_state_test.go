@@ -121,7 +121,7 @@ func disk(t *testing.T, size string) string {
 	return dir
 }
 
-// SPEC PO-15: a full disk below the ledger is reported before anything is asked or handed over.
+// Scenario B117, SPEC PO-15: a full disk below the ledger is reported before anything is asked or handed over.
 func TestFullDiskBelowTheLedger(t *testing.T) {
 	for _, left := range []int{0, 200 << 10} {
 		r := newRig(t)

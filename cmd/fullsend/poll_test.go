@@ -334,7 +334,7 @@ func TestUnreadableConfig(t *testing.T) {
 	assert.Contains(t, o.err, "config.yaml:1")
 }
 
-// A full disk below the output: nothing counts as sent, and the next cycle sends it.
+// Scenario B102: a full disk below the output: nothing counts as sent, and the next cycle sends it.
 func TestFullDiskBelowTheOutput(t *testing.T) {
 	if fi, err := os.Stat("/dev/full"); err != nil || fi.Mode()&os.ModeCharDevice == 0 {
 		t.Skip("/dev/full, a Linux device that answers every write with a full disk, is not here as a device:", err)
@@ -400,6 +400,7 @@ func TestStatusPageToADevice(t *testing.T) {
 	assert.Equal(t, before.Mode(), after.Mode())
 }
 
+// Scenario B109: a ledger that was cut, or is none, stops the poller, which says so and leaves the file alone.
 func TestDamagedLedger(t *testing.T) {
 	r := newRig(t)
 	require.Equal(t, poll.ExitComplete, r.poll().code)

@@ -55,7 +55,7 @@ func TestSecondPoller(t *testing.T) {
 	assert.Equal(t, r.bugs(), keys(t, outcome{out: w.out.String()}))
 }
 
-// Scenario B099, SPEC CO-4: a poller whose parent was killed still holds the ledger, and is named to whoever comes.
+// Scenarios B099, B111, SPEC CO-4: a poller whose parent was killed still holds the ledger, and is named to whoever comes.
 func TestForgottenPollerIsNamed(t *testing.T) {
 	s := newStage(t, "true")
 	file := filepath.Join(s.dir, "child")

@@ -103,7 +103,7 @@ func (r *rig) statusNow() statusView {
 	return v
 }
 
-// SPEC PO-1, PO-2, PO-8: a watching poller sees what changes, keeps its sessions, takes up a changed configuration, and
+// Scenario B113, SPEC PO-1, PO-2, PO-8: a watching poller sees what changes, keeps its sessions, takes up a changed configuration, and
 // answers while it holds the file.
 func TestWatch(t *testing.T) {
 	r := newRig(t)

@@ -34,7 +34,9 @@ func (Adapter) Provider() string { return Provider }
 func (Adapter) Settings() []adapters.Setting { return nil }
 
 // Container is a folder; any path may be one.
-func (Adapter) Container() adapters.ContainerName { return adapters.ContainerName{Key: "folder", Example: "path/to/issues"} }
+func (Adapter) Container() adapters.ContainerName {
+	return adapters.ContainerName{Key: "folder", Example: "path/to/issues"}
+}
 
 // Catalogue is what a file says. Every change of it is a change of the file, so the walk over changed files notices all
 // of it. There are no change proposals.

@@ -49,7 +49,7 @@ func TestRestartKeepsTheSchedule(t *testing.T) {
 	}
 }
 
-// SPEC PO-4: ticks during a cycle are skipped, failures back off, the provider's word is kept.
+// Scenario B139, SPEC PO-4: ticks during a cycle are skipped, failures back off, the provider's word is kept.
 func TestAfterACycle(t *testing.T) {
 	s := schedule(time.Minute, watch.Coalesce)
 	s.Resume(coverage.Cycle{}, at(0))

@@ -123,7 +123,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// SPEC FJ-9: a body that never ends in time is cut; so is an answer that never begins.
+// Scenario B138, SPEC FJ-9: a body that never ends in time is cut; so is an answer that never begins.
 func TestTimeoutCoversTheBody(t *testing.T) {
 	release := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

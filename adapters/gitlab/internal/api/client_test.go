@@ -110,7 +110,7 @@ func TestShapesThatKilledPollers(t *testing.T) {
 	}
 }
 
-// SPEC GL-8: an endless body ends at the cap, and one that never ends in time is cut.
+// Scenario B138, SPEC GL-8: an endless body ends at the cap, and one that never ends in time is cut.
 func TestBounds(t *testing.T) {
 	c := client(t, roundTrip(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(endless{}), Request: r}, nil
