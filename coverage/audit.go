@@ -10,6 +10,7 @@ type Audit struct {
 	Late        int    `json:"late"`        // the change became visible later than the lag allowed for
 	Unnoticed   int    `json:"unnoticed"`   // the listing changed, its change clock did not
 	Unexplained int    `json:"unexplained"` // the change clock went back
+	Unlisted    int    `json:"unlisted"`    // no listing showed it: it was asked for by its number
 	Turn        int    `json:"turn"`        // to which TurnMissed belongs
 	TurnMissed  int    `json:"turn_missed"`
 	Recent      []Miss `json:"recent,omitempty"` // oldest first
@@ -31,6 +32,7 @@ const (
 	MissLate        = "late"
 	MissUnnoticed   = "unnoticed"
 	MissUnexplained = "unexplained"
+	MissUnlisted    = "unlisted"
 )
 
 const (
@@ -52,6 +54,8 @@ func (a *Audit) add(m Miss) {
 		a.Late++
 	case MissUnnoticed:
 		a.Unnoticed++
+	case MissUnlisted:
+		a.Unlisted++
 	default:
 		a.Unexplained++
 	}
@@ -98,7 +102,7 @@ func (a *auditor) load() error {
 
 // check classifies a record before it is applied, and widens the lag of the walk that missed it.
 func (a *auditor) check(r *Record) (missed bool, err error) {
-	if r.Pointer || r.Same || r.Gone || r.Token == "" || r.Updated.IsZero() {
+	if r.Pointer || r.Same || r.Gone || r.Updated.IsZero() {
 		return false, nil
 	}
 	e, err := a.tx.entity(a.st.SID, r.Ref.Identity)
@@ -131,9 +135,11 @@ func (a *auditor) check(r *Record) (missed bool, err error) {
 // looked at.
 func classify(e *entityRow, r *Record) string {
 	switch {
+	case e == nil && r.Token == "": // the answer for a number
+		return MissUnlisted
 	case e == nil:
 		return MissLate
-	case e.token == r.Token || e.gone || older(e, r) || e.readAt.IsZero() || e.token == "" || e.awaits():
+	case r.Token == "", e.token == r.Token || e.gone || older(e, r) || e.readAt.IsZero() || e.token == "" || e.awaits():
 		return ""
 	case r.Updated.After(e.updated):
 		return MissLate

@@ -10,7 +10,7 @@ import (
 	"github.com/fullsend-ai/discovery/coverage"
 )
 
-// SPEC CO-10, CO-11
+// Scenario B008, SPEC CO-10, CO-11
 func TestWhatIsOwedToSources(t *testing.T) {
 	every := coverage.Policy{SweepEvery: time.Hour}
 	for name, c := range map[string]struct {
@@ -230,7 +230,27 @@ func TestAuditAsksTheWalkThatLists(t *testing.T) {
 	require.Equal(t, 1, b.turn(b.at(2, 'A', t0.Add(10*time.Minute))).Missed)
 }
 
-// SPEC CO-28, CO-29
+// SPEC CO-28, B011: what no listing shows, and its number leads to, was missed, and proves no lateness.
+func TestAuditOfWhatNoListingShows(t *testing.T) {
+	b := newBed(t, coverage.NewMemory(), src)
+	b.now = t0.Add(time.Hour)
+	b.tail("")
+	turn := b.task(coverage.Turn, coverage.Policy{Full: true})
+	b.page(turn, coverage.Progress{Met: []int64{3}}, b.at(3, 'A', t0.Add(-time.Hour)))
+	b.closeTask(turn)
+	probe := b.task(coverage.Probe, coverage.Policy{})
+	require.Equal(t, []int64{1, 2}, probe.Numbers)
+	found, old := b.at(1, 'A', t0.Add(10*time.Minute)), b.at(2, 'A', t0.Add(-time.Hour))
+	found.Token, old.Token = "", ""
+	out := b.page(probe, coverage.Progress{Met: []int64{1, 2}}, found, old)
+	require.Equal(t, 1, out.Missed, "the other one is older than the ledger")
+	a := b.sweepState().Audit
+	require.Equal(t, 1, a.Unlisted)
+	require.Equal(t, coverage.MissUnlisted, a.Recent[0].Class)
+	require.Equal(t, 2*time.Minute, b.walk().Lag)
+}
+
+// Scenarios B011, B014, SPEC CO-28, CO-29
 func TestAudit(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(b *bed)

@@ -249,7 +249,7 @@ func (s *session) advanceOffset(ctx context.Context, own *plan, page adapters.Pa
 		}
 		return s.page(ctx, own, back)
 	}
-	page.Items = slices.DeleteFunc(page.Items, func(it adapters.Item) bool { return it.Number <= c.Last && c.Last > 0 && start > 0 && it.Number != 0 })
+	page.Items = slices.DeleteFunc(page.Items, func(it adapters.Item) bool { return it.Number <= c.Last && it.Number != 0 })
 	for _, it := range page.Items {
 		if it.Number > next.Last {
 			next.Last, next.Backs = it.Number, 0
@@ -257,14 +257,11 @@ func (s *session) advanceOffset(ctx context.Context, own *plan, page adapters.Pa
 	}
 	next.Offset = start + distinct(got.rows)
 	page.Total = got.total
-	if len(got.rows) == 0 || next.Offset >= got.total {
-		if next.Offset < got.total && len(got.rows) == 0 {
-			return page, nil, cursorError(c, "the server says that there is more and gives no rows")
-		}
+	switch {
+	case next.Offset >= got.total:
 		return page, nil, nil
-	}
-	if next.Offset <= c.Offset && c.Backs == 0 { // nothing new
-		next.Offset = c.Offset + 1
+	case next.Offset <= c.Offset:
+		return page, nil, cursorError(c, fmt.Sprintf("the server says that there are %d issues and gives no more than %d", got.total, next.Offset))
 	}
 	return page, &next, nil
 }
