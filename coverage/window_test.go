@@ -220,7 +220,8 @@ func TestClockThatSteppedBackUnseen(t *testing.T) {
 	require.Equal(t, front.Add(3*time.Minute-2*time.Minute), b.task(coverage.Tail, coverage.Policy{}).From, "our own clock stepped back")
 }
 
-// SPEC CO-20: a cap divides the range until every part fits; what cannot be divided is reported and tried again.
+// Scenarios B028, B030, B031, SPEC CO-20: a cap divides the range until every part fits; what cannot be
+// divided is reported and tried again.
 func TestCapDivides(t *testing.T) {
 	b := newBed(t, coverage.NewMemory(), src)
 	b.tick(time.Hour)

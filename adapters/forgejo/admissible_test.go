@@ -35,7 +35,7 @@ func provider(k query.Kind) querytest.Provider {
 		Returns: func(s *query.Search, _ query.WalkKind, _ *query.Facts) bool { return s.All }}
 }
 
-// The requests of a plan carry the kind, the window and paging, and no filter, whatever the sources ask for.
+// Scenario B017, SPEC FJ-3: the requests of a plan carry the kind, the window and paging, and no filter, whatever the sources ask for.
 func TestPlansFilterNothing(t *testing.T) {
 	for _, k := range []query.Kind{query.WorkItem, query.ChangeProposal} {
 		s := newStage(t, face.Gitea124, "")

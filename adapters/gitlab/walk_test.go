@@ -253,7 +253,8 @@ func TestRowsThatAreNone(t *testing.T) {
 	}
 }
 
-// SPEC GL-3: without label details the list of merge requests is stale for hours; it is asked for with them. (skara 1427)
+// Scenario B016, SPEC GL-3: without label details the list of merge requests is stale for hours; it is
+// asked for with them. (skara 1427)
 func TestLabelsAreSeenAtOnce(t *testing.T) {
 	s := newStage(t, query.ChangeProposal, face.Quirks{StaleList: 5 * time.Hour}, "create as=wes title=t kind=change_proposal name=a\nadvance by=2h")
 	ses := s.open()
@@ -351,8 +352,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// SPEC GL-5: the server's own cursor is used where it pages by key, and pages by number are never asked for but within an
-// instant. (bugwarrior#807)
+// Scenario B033, SPEC GL-5: the server's own cursor is used where it pages by key, and pages by number
+// are never asked for but within an instant. (bugwarrior#807)
 func TestNoDeepOffsets(t *testing.T) {
 	for name, q := range map[string]face.Quirks{"by key": {OffsetCap: 200}, "by number": {NoKeyset: true, OffsetCap: 200}} {
 		t.Run(name, func(t *testing.T) {

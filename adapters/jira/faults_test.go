@@ -29,7 +29,7 @@ func many(n int) string {
 	return b.String()
 }
 
-// SPEC JI-11: a walk ends where there is no token, whatever it is called; short and empty pages do not end it.
+// Scenarios B042, B043, SPEC JI-11: a walk ends where there is no token, whatever it is called; short and empty pages do not end it.
 func TestPaging(t *testing.T) {
 	for name, q := range map[string]face.Quirks{
 		"absent": {}, "null": {NullToken: true}, "no isLast": {NoIsLast: true}, "empty pages": {EmptyPages: true},
@@ -89,8 +89,8 @@ func TestOffsetsDrift(t *testing.T) {
 	}
 }
 
-// SPEC JI-14: windows know no zone and no minute: what changed in the second of their bound is inside, in any zone; also where
-// the site does not take milliseconds.
+// Scenario B021, SPEC JI-14: windows know no zone and no minute: what changed in the second of their bound is inside, in any
+// zone; also where the site does not take milliseconds.
 func TestWindows(t *testing.T) {
 	for _, zone := range []int{-11, 0, 14} {
 		for _, refused := range []bool{false, true} {
@@ -241,7 +241,7 @@ func TestProjects(t *testing.T) {
 	require.ErrorContains(t, err, "archived")
 }
 
-// The old search is gone on Cloud, and the new one is not there on Data Center: each is asked for what it has.
+// Scenario B044: the old search is gone on Cloud, and the new one is not there on Data Center: each is asked for what it has.
 func TestDeployments(t *testing.T) {
 	both(t, many(3), func(t *testing.T, s *stage) {
 		l := list(s.open(), nil, everything, time.Time{})

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fullsend-ai/discovery/internal/forgesim"
+	face "github.com/fullsend-ai/discovery/internal/forgesim/forgejo"
 )
 
 // SPEC CO-9 CO-18 CO-20 CO-26 CO-39: see testdata/scenarios*.txt.
@@ -43,7 +44,7 @@ func scenario(t *testing.T, steps string, kind forgesim.Kind) *Story {
 	queries := map[string]rule{
 		"bug": label("bug"), "go": commanded("/go", ""), "open": state("open"), "bug-or-go": some{label("bug"), label("go")},
 	}
-	f := family{}
+	f, flavour := family{}, face.Gitea127
 	var out strings.Builder
 	repeat := regexp.MustCompile(`^(\d+) (things|bugs|labels on (\d+))$`)
 	for line := range strings.Lines(steps) {
@@ -56,6 +57,8 @@ func scenario(t *testing.T, steps string, kind forgesim.Kind) *Story {
 			if word == "rule" {
 				out.WriteString("plan a:0\n")
 			}
+		case word == "flavour":
+			flavour = face.Flavour(arg)
 		case m != nil:
 			out.WriteString(several(m[1], m[2], m[3]))
 		default:
@@ -66,7 +69,9 @@ func scenario(t *testing.T, steps string, kind forgesim.Kind) *Story {
 	if kind == forgesim.ChangeProposal {
 		f.script = strings.ReplaceAll(f.script, "create as=wes", "create as=wes kind=change_proposal")
 	}
-	return f.story()
+	st := f.story()
+	st.Setting.Flavour = flavour
+	return st
 }
 
 func several(count, what, on string) string {
